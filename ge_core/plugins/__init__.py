@@ -1,0 +1,57 @@
+"""The plugin host: frontends and backends as separately installed packages.
+
+A plugin's entry module needs `hookimpl`, `PluginInfo` and (a frontend) `ImportedModel`; importing them costs
+no numpy. The core asks `host()`. The module is callable, because `ge_core.plugins()` lists what is installed.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from .catalogue import Catalogue, catalogue
+from .events import Event
+from .frontend import ImportedModel
+from .hookspecs import hookimpl
+from .host import PluginHost, host
+from .info import GE_PLUGIN_API, OLDEST_API, Kind, PluginInfo, PluginStatus, State
+from .listing import backends, frontends, plugins
+from .options import check_options
+from .plugin import Plugin
+from .registry import Registered, Registrar, Registry
+from .switches import Switches
+
+__all__ = [
+    "GE_PLUGIN_API",
+    "OLDEST_API",
+    "Catalogue",
+    "Event",
+    "ImportedModel",
+    "Kind",
+    "Plugin",
+    "PluginHost",
+    "PluginInfo",
+    "PluginStatus",
+    "Registered",
+    "Registrar",
+    "Registry",
+    "State",
+    "Switches",
+    "backends",
+    "catalogue",
+    "check_options",
+    "frontends",
+    "hookimpl",
+    "host",
+    "plugins",
+]
+
+
+class _CallableModule(ModuleType):
+    """`ge_core.plugins` is this package and the public listing function in one."""
+
+    def __call__(self, *, load: bool = True) -> list[PluginStatus]:
+        return plugins(load=load)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,0 +1,129 @@
+"""Loads one plugin, guarded: whatever is wrong with it becomes a reason, and touches no other plugin."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import pluggy
+
+from ..errors import GeError, PluginError
+from . import hookspecs
+from .discovery import CORE, Source
+from .evidence import Evidence
+from .info import GE_PLUGIN_API, OLDEST_API, PluginInfo
+from .plugin import Plugin, describe, implemented
+
+_REQUIRED = {
+    "frontend": ("ge_plugin_info", "ge_claims_model", "ge_import_model"),
+    "backend": ("ge_plugin_info", "ge_backend"),
+}
+# What every frontend is asked once at load: a plugin that claims this claims everything.
+_NOBODYS_MODEL = Evidence(type_names=("builtins.object",))
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Why a plugin cannot be used, what to run, and the error behind it."""
+
+    reason: str
+    fix: str
+    error: BaseException | None = None
+
+
+def load(source: Source, *, trace: bool = False) -> Plugin | Broken:
+    """Import, check and register one plugin.
+
+    Never raises for what the plugin does (KeyboardInterrupt apart): the outcome says what is wrong.
+    """
+    started = time.perf_counter()
+    try:
+        module = source.entry_point.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way; the reason is kept
+        return Broken(f"import failed: {describe(error)}", _import_fix(source, error), error)
+    return check(source, module, trace=trace, started=started)
+
+
+def check(source: Source, module: object, *, trace: bool = False, started: float | None = None) -> Plugin | Broken:
+    """Register an imported entry module with a manager of its own, and hold it to the contract."""
+    started = time.perf_counter() if started is None else started
+    update = f"pip install -U {source.distribution}"
+    wrong_api = _wrong_api(source, getattr(module, "GE_PLUGIN_API", None))
+    if wrong_api is not None:
+        return wrong_api
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    try:
+        manager.register(module, name=source.name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        return Broken(f"breaks the hook contract: {describe(error)}", update, error)
+    present = implemented(manager)
+    unmarked = [name for name in hook_names() if name not in present and callable(getattr(module, name, None))]
+    if unmarked:
+        return Broken(f"{', '.join(unmarked)} lacks the @hookimpl mark", update)
+    missing = [name for name in _REQUIRED[source.kind] if name not in present]
+    if missing:
+        return Broken(f"a {source.kind} needs the hooks {', '.join(missing)}", update)
+    try:
+        info = manager.hook.ge_plugin_info()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+        return Broken(f"ge_plugin_info failed: {describe(error)}", update, error)
+    wrong_info = _wrong_info(source, info, module)
+    if wrong_info:
+        return Broken(wrong_info, update)
+    load_ms = 1e3 * (time.perf_counter() - started)
+    plugin = Plugin(source, info, manager, trace=trace, load_ms=load_ms)
+    return _claims_everything(plugin, update) or plugin
+
+
+def hook_names() -> tuple[str, ...]:
+    """The names of all hooks, in the order of their specification."""
+    return tuple(name for name in vars(hookspecs) if name.startswith("ge_"))
+
+
+def _wrong_api(source: Source, api: object) -> Broken | None:
+    if not isinstance(api, int) or isinstance(api, bool):
+        return Broken(
+            f"states no plugin API number: GE_PLUGIN_API is {api!r}", f"pip install -U {source.distribution}"
+        )
+    served = f"this ge-engine serves {OLDEST_API} to {GE_PLUGIN_API}"
+    if api < OLDEST_API:
+        return Broken(
+            f"written for plugin API {api}, too old: {served}", f"pip install -U {source.distribution}"
+        )
+    if api > GE_PLUGIN_API:
+        return Broken(f"written for plugin API {api}, too new: {served}", f"pip install -U {CORE}")
+    return None
+
+
+def _wrong_info(source: Source, info: object, module: object) -> str:
+    if not isinstance(info, PluginInfo):
+        return f"ge_plugin_info returned {type(info).__qualname__}, not PluginInfo"
+    if (info.name, info.kind) != (source.name, source.kind):
+        return f"calls itself the {info.kind} {info.name!r}, but is installed as the {source.kind} {source.name!r}"
+    stated = getattr(module, "GE_PLUGIN_API", None)
+    if info.api != stated:
+        return f"ge_plugin_info gives API {info.api}, GE_PLUGIN_API is {stated}"
+    return ""
+
+
+def _claims_everything(plugin: Plugin, update: str) -> Broken | None:
+    if plugin.source.kind != "frontend":
+        return None
+    try:
+        claimed = plugin.claims(_NOBODYS_MODEL)
+    except GeError as error:
+        cause = error.__cause__ if isinstance(error, PluginError) else None
+        text = f"ge_claims_model failed: {describe(cause)}" if cause else error.what
+        return Broken(text, update, error)
+    if claimed:
+        return Broken("ge_claims_model claims every object", update)
+    return None
+
+
+def _import_fix(source: Source, error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        missing = error.name.partition(".")[0]
+        return f"pip install --force-reinstall {source.distribution}   # brings what provides {missing!r}"
+    return f"pip install -U {source.distribution}"
