@@ -1,0 +1,122 @@
+"""Types of values: tensors, sequences and optionals, and storage layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from ge_core.ir import dims
+from ge_core.ir.dims import Size
+from ge_core.ir.dtype import DType
+
+Shape: TypeAlias = tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A tensor's element type and shape; `shape` None is an unknown rank (imported graphs only)."""
+
+    dtype: DType
+    shape: Shape | None
+
+    def __str__(self) -> str:
+        if self.shape is None:
+            return f"{self.dtype}[*]"
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        return self.shape is not None and all(isinstance(d, int) for d in self.shape)
+
+    @property
+    def elements(self) -> Size:
+        """Number of elements; the rank must be known."""
+        assert self.shape is not None
+        return dims.product(self.shape)
+
+    def nbytes(self) -> Size:
+        """Packed bytes of a dense row-major buffer."""
+        n = self.elements
+        return n * (self.dtype.bits // 8) if self.dtype.bits >= 8 else dims.ceildiv(n * self.dtype.bits, 8)
+
+    def concrete(self, env: Mapping[str, int]) -> TensorType:
+        """The type with every symbol replaced by its value."""
+        assert self.shape is not None
+        return TensorType(self.dtype, tuple(dims.evaluate(d, env) for d in self.shape))
+
+
+@dataclass(frozen=True)
+class SequenceType:
+    """A sequence of values of one type."""
+
+    element: TensorType | OptionalType
+
+    def __str__(self) -> str:
+        return f"seq<{self.element}>"
+
+
+@dataclass(frozen=True)
+class OptionalType:
+    """A value that may be absent."""
+
+    element: TensorType | SequenceType
+
+    def __str__(self) -> str:
+        return f"optional<{self.element}>"
+
+
+Type: TypeAlias = Union[TensorType, SequenceType, OptionalType]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a selected value is stored; the logical shape never changes.
+
+    Attributes:
+        order: the logical axes from outermost to innermost storage axis.
+        blocks: (logical axis, block size) pairs split off as innermost storage axes, outermost first.
+        halo: per logical axis the number of extra elements (before, after) kept around the data.
+        fill: the value that the halo holds, written by the producer in every run.
+    """
+
+    order: tuple[int, ...]
+    blocks: tuple[tuple[int, int], ...] = ()
+    halo: tuple[tuple[int, int], ...] = ()
+    fill: float = 0.0
+
+    @staticmethod
+    def row_major(rank: int) -> Layout:
+        return Layout(tuple(range(rank)))
+
+    @property
+    def is_row_major(self) -> bool:
+        return (
+            self.order == tuple(range(len(self.order))) and not self.blocks and not any(map(any, self.halo))
+        )
+
+    def storage_shape(self, shape: Shape) -> Shape:
+        """Sizes of the storage axes, outermost first: halo added, blocks rounded up and split off."""
+        padded = [
+            size + (self.halo[axis][0] + self.halo[axis][1] if self.halo else 0)
+            for axis, size in enumerate(shape)
+        ]
+        for axis, block in self.blocks:
+            padded[axis] = dims.ceildiv(padded[axis], block)
+        return (*(padded[axis] for axis in self.order), *(block for _, block in self.blocks))
+
+    def nbytes(self, type: TensorType) -> Size:
+        """Bytes of the buffer: a function of type and layout alone."""
+        assert type.shape is not None
+        return TensorType(type.dtype, self.storage_shape(type.shape)).nbytes()
+
+    def __str__(self) -> str:
+        text = ".".join(map(str, self.order))
+        text += "".join(f"/{axis}:{block}" for axis, block in self.blocks)
+        if any(map(any, self.halo)):
+            text += "+" + ".".join(f"{a}:{b}" for a, b in self.halo) + f"={self.fill!r}"
+        return f"<{text}>"

@@ -1,0 +1,1 @@
+"""Decompositions of composite operators into simpler ones, by family."""
