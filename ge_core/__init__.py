@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import plugins
     from .api import (
         CompiledModel,
         CoverageReport,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     )
     from .errors import GeError
     from .ir import Graph
-    from . import plugins
     from .plugins import backends, frontends
 
 _HOME = {

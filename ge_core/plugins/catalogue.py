@@ -1,4 +1,4 @@
-"""The catalogue of first-party plugins (`plugins.toml`): for install hints, recognition and default targets."""
+"""The catalogue of first-party plugins (`plugins.toml`): install hints, recognition, default targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model shows of itself without its framework: the names of its classes, or the first bytes of its file."""
+"""What a model shows of itself without its framework: its classes' names, or its file's first bytes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class FileRule:
         return cls(magic=tuple(bytes.fromhex(text) for text in magic), **fields)  # type: ignore[arg-type]
 
     def holds(self, path: str, head: bytes | None) -> bool:
-        """Whether the path satisfies this rule; reads a folder's or zip's listing only when the rule needs it."""
+        """Whether the path satisfies this rule; lists a folder or a zip only when the rule needs it."""
         if not path.lower().endswith(self.suffix):
             return False
         if head is None:

@@ -16,7 +16,7 @@ class ImportedModel:
 
     Args:
         graph: the imported graph; its inputs and outputs are flat.
-        signature: how the caller's arguments become the graph's inputs, and its outputs the caller's structure.
+        signature: how the caller's arguments become the graph's inputs, and its outputs what the caller gets.
     """
 
     graph: Graph

@@ -25,7 +25,7 @@ PROJECT = "ge_core"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
-# mypy: a specification has no body; what it returns is said by its type.
+# A specification has no body; what it returns is said by its type.
 # mypy: disable-error-code="empty-body"
 
 
@@ -70,7 +70,7 @@ def ge_import_model(
 
 @hookspec(firstresult=True)
 def ge_tensor_to_numpy(tensor: object) -> np.ndarray | None:
-    """Frontends: the tensor as an array that shares its memory where possible; None for what is no tensor of yours.
+    """Frontends: the tensor as an array, sharing memory where possible; None for what is no tensor of yours.
 
     16-bit and 8-bit floats come as ml_dtypes arrays. Must not import the framework: a tensor of a framework
     that is not imported cannot exist.
@@ -79,12 +79,12 @@ def ge_tensor_to_numpy(tensor: object) -> np.ndarray | None:
 
 @hookspec(firstresult=True)
 def ge_tensor_from_numpy(array: np.ndarray, like: object) -> object:
-    """Frontends: the array as a tensor of the framework, on the device of `like`, sharing memory where possible."""
+    """Frontends: the array as a tensor on the device of `like`, sharing memory where possible."""
 
 
 @hookspec(firstresult=True)
 def ge_run_original(model: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    """Frontends: run the model in its own framework, for inference, and return what it returns (`ge verify`)."""
+    """Frontends: what the model returns in its own framework, run for inference (`ge verify`)."""
 
 
 @hookspec(firstresult=True)

@@ -1,4 +1,4 @@
-"""The plugin host: knows every installed plugin, loads each when it is asked for, and remembers what is wrong."""
+"""The plugin host: knows every installed plugin, loads each when asked for, remembers what is wrong."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class PluginHost:
 
     Args:
         switches: which may load; by default the environment's.
-        points: the entry points to look at; by default the installed ones. An explicit list, even an empty one,
-            keeps the host from discovering anything else (for tests).
+        points: the entry points to look at; by default the installed ones. An explicit list, even an
+            empty one, keeps the host from discovering anything else (for tests).
         known: the catalogue of first-party plugins.
     """
 
@@ -72,7 +72,8 @@ class PluginHost:
         disabled = self.switches.why_disabled(name)
         if disabled:
             raise PluginError(
-                f"the {kind} {name!r} is disabled: {disabled}", fix="change GE_LOAD_PLUGINS or GE_DISABLE_PLUGINS"
+                f"the {kind} {name!r} is disabled: {disabled}",
+                fix="change GE_LOAD_PLUGINS or GE_DISABLE_PLUGINS",
             )
         outcome = self._outcome(source)
         if isinstance(outcome, Broken):
@@ -131,12 +132,14 @@ class PluginHost:
         """The frontend whose framework this tensor belongs to; None when it is nobody's. Cached by type."""
         kind = type(tensor)
         if kind not in self._tensor_owner:
-            readers = (plugin for plugin in self._usable("frontend") if plugin.tensor_to_numpy(tensor) is not None)
+            readers = (
+                plugin for plugin in self._usable("frontend") if plugin.tensor_to_numpy(tensor) is not None
+            )
             self._tensor_owner[kind] = next(readers, None)
         return self._tensor_owner[kind]
 
     def tensor_to_numpy(self, tensor: object) -> np.ndarray | None:
-        """The tensor as an array by the frontend that owns it; None when it is no installed framework's tensor."""
+        """The tensor as an array, by the frontend that owns it; None when it is nobody's."""
         owner = self.tensor_owner(tensor)
         return None if owner is None else owner.tensor_to_numpy(tensor)
 
@@ -190,7 +193,7 @@ class PluginHost:
         return outcome
 
     def _register(self, source: Source, outcome: Plugin | Broken) -> Plugin | Broken:
-        """Take the passes and operators of a loaded plugin; one that fails there is broken, and leaves nothing."""
+        """Take a loaded plugin's passes and operators; one that fails there is broken, and leaves nothing."""
         if isinstance(outcome, Broken):
             return outcome
         owner = f"{source.kind} {source.name}"
@@ -206,7 +209,9 @@ class PluginHost:
     def _report(self, source: Source, broken: Broken) -> None:
         if self.switches.strict:
             raise _broken_error(source, broken) from broken.error
-        _log.warning("the %s %r (%s) is left out: %s", source.kind, source.name, source.distribution, broken.reason)
+        _log.warning(
+            "the %s %r (%s) is left out: %s", source.kind, source.name, source.distribution, broken.reason
+        )
 
     def _asks_claim(self, plugin: Plugin, evidence: Evidence) -> bool:
         try:
@@ -226,7 +231,9 @@ class PluginHost:
         if entry is not None:
             return PluginError(f"the {kind} {name!r} is not installed", fix=entry.pip_line)
         known = [entry.name for entry in self.catalogue.entries if entry.kind == kind]
-        others = sorted({source.name for source in self._sources.values() if source.kind == kind} | set(known))
+        others = sorted(
+            {source.name for source in self._sources.values() if source.kind == kind} | set(known)
+        )
         return PluginError(
             f"there is no {kind} named {name!r}",
             expected=f"one of {', '.join(others)}",
@@ -236,6 +243,7 @@ class PluginHost:
     def _unclaimed(self, evidence: Evidence) -> ModelImportError:
         """The error for a model that nobody claims: who was asked, who could not be, and what would help."""
         rows = self.statuses("frontend")
+        readable = ", ".join(entry.name for entry in self.catalogue.entries if entry.kind == "frontend")
         details = [_asked(row) for row in rows] or ["no frontend is installed"]
         fixes = []
         for entry in self.catalogue.claimants(evidence):
@@ -245,8 +253,9 @@ class PluginHost:
             "no installed frontend recognises this model",
             where=evidence,
             details=details,
-            expected=f"a model of {', '.join(e.name for e in self.catalogue.entries if e.kind == 'frontend')}",
-            fix=" or ".join(fixes) or "pass a model of one of these frameworks, or name the frontend by framework=",
+            expected=f"a model of one of {readable}",
+            fix=" or ".join(fixes)
+            or "pass a model of one of these frameworks, or name the frontend by framework=",
         )
 
 

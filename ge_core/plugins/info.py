@@ -27,7 +27,7 @@ class PluginInfo:
         api: the plugin API number that this plugin was written for (a literal, not the core's constant).
         description: one line for `ge plugins`.
         file_suffixes: suffixes of the model files that a frontend reads, such as ".onnx".
-        tested: the range of the framework or driver that the plugin is tested with, such as "torch>=2.6,<2.14".
+        tested: the range of the framework or driver that it is tested with, such as "torch>=2.6,<2.14".
         options: the keys of `compile(options=...)` that this plugin reads, each with a line of explanation.
     """
 

@@ -44,7 +44,9 @@ def load(source: Source, *, trace: bool = False) -> Plugin | Broken:
     return check(source, module, trace=trace, started=started)
 
 
-def check(source: Source, module: object, *, trace: bool = False, started: float | None = None) -> Plugin | Broken:
+def check(
+    source: Source, module: object, *, trace: bool = False, started: float | None = None
+) -> Plugin | Broken:
     """Register an imported entry module with a manager of its own, and hold it to the contract."""
     started = time.perf_counter() if started is None else started
     update = f"pip install -U {source.distribution}"
@@ -59,7 +61,9 @@ def check(source: Source, module: object, *, trace: bool = False, started: float
     except pluggy.PluginValidationError as error:
         return Broken(f"breaks the hook contract: {describe(error)}", update, error)
     present = implemented(manager)
-    unmarked = [name for name in hook_names() if name not in present and callable(getattr(module, name, None))]
+    unmarked = [
+        name for name in hook_names() if name not in present and callable(getattr(module, name, None))
+    ]
     if unmarked:
         return Broken(f"{', '.join(unmarked)} lacks the @hookimpl mark", update)
     missing = [name for name in _REQUIRED[source.kind] if name not in present]
@@ -101,7 +105,7 @@ def _wrong_info(source: Source, info: object, module: object) -> str:
     if not isinstance(info, PluginInfo):
         return f"ge_plugin_info returned {type(info).__qualname__}, not PluginInfo"
     if (info.name, info.kind) != (source.name, source.kind):
-        return f"calls itself the {info.kind} {info.name!r}, but is installed as the {source.kind} {source.name!r}"
+        return f"calls itself the {info.kind} {info.name!r}, installed as the {source.kind} {source.name!r}"
     stated = getattr(module, "GE_PLUGIN_API", None)
     if info.api != stated:
         return f"ge_plugin_info gives API {info.api}, GE_PLUGIN_API is {stated}"

@@ -9,9 +9,7 @@ from ..errors import OptionError
 from .plugin import Plugin
 
 
-def check_options(
-    options: Mapping[str, object], core: Mapping[str, str], readers: Iterable[Plugin]
-) -> None:
+def check_options(options: Mapping[str, object], core: Mapping[str, str], readers: Iterable[Plugin]) -> None:
     """Refuse the first option that neither the core nor one of the plugins at work reads.
 
     Args:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Plugin:
     """One loaded plugin with a pluggy manager of its own.
 
-    Whatever a hook raises that is no `GeError` becomes a `PluginError` that names the plugin, its distribution
-    and the line; KeyboardInterrupt passes untouched. A hook that the plugin lacks is a `PluginError` too.
+    Whatever a hook raises that is no `GeError` becomes a `PluginError` that names the plugin, its
+    distribution and the line; KeyboardInterrupt passes untouched. A hook that the plugin lacks is a
+    `PluginError` too.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Plugin:
             backend = self._call("ge_backend")
             if getattr(backend, "kind", None) not in ("planned", "whole"):
                 raise self._broken_promise("ge_backend", backend, "a Backend of kind 'planned' or 'whole'")
-            self._backend = backend  # type: ignore[assignment]
+            self._backend = backend
         assert self._backend is not None
         return self._backend
 
@@ -182,7 +183,9 @@ def last_line(error: BaseException) -> str:
 
 def implemented(manager: pluggy.PluginManager) -> tuple[str, ...]:
     """The names of the hooks that the manager's plugins implement, sorted."""
-    names = {caller.name for plugin in manager.get_plugins() for caller in manager.get_hookcallers(plugin) or ()}
+    names = {
+        caller.name for plugin in manager.get_plugins() for caller in manager.get_hookcallers(plugin) or ()
+    }
     return tuple(sorted(names))
 
 

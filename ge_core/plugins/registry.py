@@ -10,7 +10,7 @@ from ..errors import PluginError
 
 @dataclass(frozen=True)
 class Registered:
-    """A registered thing: who owns it, and the callable that makes it (and imports what it needs) when used."""
+    """A registered thing: its owner, and the callable that makes it when it is first used."""
 
     name: str
     owner: str
