@@ -9,15 +9,16 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from .catalogue import Catalogue, catalogue
+from .catalogue import Catalogue, claimed_by_catalogue, installed_catalogue
 from .events import Event
+from .evidence import Evidence
 from .frontend import ImportedModel
 from .hookspecs import hookimpl
-from .host import PluginHost, host
 from .info import GE_PLUGIN_API, OLDEST_API, Kind, PluginInfo, PluginStatus, State
 from .listing import backends, frontends, plugins
 from .options import check_options
 from .plugin import Plugin
+from .plugin_host import PluginHost, host
 from .registry import Registered, Registrar, Registry
 from .switches import Switches
 
@@ -26,6 +27,7 @@ __all__ = [
     "OLDEST_API",
     "Catalogue",
     "Event",
+    "Evidence",
     "ImportedModel",
     "Kind",
     "Plugin",
@@ -38,11 +40,12 @@ __all__ = [
     "State",
     "Switches",
     "backends",
-    "catalogue",
     "check_options",
+    "claimed_by_catalogue",
     "frontends",
     "hookimpl",
     "host",
+    "installed_catalogue",
     "plugins",
 ]
 

@@ -60,7 +60,7 @@ class Catalogue:
 
 
 @cache
-def catalogue() -> Catalogue:
+def installed_catalogue() -> Catalogue:
     """The catalogue of this installation: inside the package in a wheel, beside it in a source tree."""
     package = Path(__file__).parent.parent
     for path in (package / "plugins.toml", package.parent / "plugins.toml"):
@@ -71,6 +71,14 @@ def catalogue() -> Catalogue:
         expected=str(package / "plugins.toml"),
         fix="pip install --force-reinstall ge-engine",
     )
+
+
+def claimed_by_catalogue(name: str, evidence: Evidence) -> bool:
+    """Whether the catalogue's rules give a model that shows this evidence to the first-party frontend `name`.
+
+    First-party frontends answer `ge_claims_model` with it, so that each rule is written once.
+    """
+    return any(entry.name == name for entry in installed_catalogue().claimants(evidence))
 
 
 def parse(text: str, where: str = "plugins.toml") -> Catalogue:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .host import host
 from .info import PluginStatus
+from .plugin_host import host
 
 
 def plugins(*, load: bool = True) -> list[PluginStatus]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GeError, ModelImportError, PluginError
 from . import loader
-from .catalogue import Catalogue, catalogue
+from .catalogue import Catalogue, installed_catalogue
 from .discovery import Source, discover, installed_entry_points
 from .evidence import Evidence, gather
 from .info import Kind, PluginStatus, State
@@ -48,7 +48,7 @@ class PluginHost:
         known: Catalogue | None = None,
     ) -> None:
         self.switches = Switches.from_environment(os.environ) if switches is None else switches
-        self.catalogue = catalogue() if known is None else known
+        self.catalogue = installed_catalogue() if known is None else known
         self.passes = Registry("pass")
         self.operators = Registry("operator")
         found = discover(installed_entry_points() if points is None else points, self.catalogue)

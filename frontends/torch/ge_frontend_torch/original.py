@@ -1,0 +1,37 @@
+"""Runs the model in PyTorch itself, to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import torch
+
+from ge_core.errors import ModelImportError
+
+
+def run_original(model: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    """What the model returns in inference: gradients off, modules in eval mode (each mode restored afterwards).
+
+    Raises:
+        ModelImportError: the model is nothing that torch can call.
+    """
+    if isinstance(model, torch.export.ExportedProgram):
+        model = model.module()
+    elif isinstance(model, str):
+        model = torch.export.load(model).module()
+    if not callable(model):
+        raise ModelImportError(f"torch cannot call an object of type {type(model).__qualname__}")
+    call = cast("Callable[..., object]", model)
+    training = [m for m in model.modules() if m.training] if isinstance(model, torch.nn.Module) else []
+    exported = isinstance(
+        model, torch.fx.GraphModule
+    )  # refuses eval(); its mode was fixed when it was exported
+    try:
+        for module in () if exported else training:
+            module.training = False
+        with torch.inference_mode():
+            return call(*args, **kwargs)
+    finally:
+        for module in training:
+            module.training = True
