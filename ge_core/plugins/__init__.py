@@ -12,6 +12,7 @@ from types import ModuleType
 from .catalogue import Catalogue, claimed_by_catalogue, installed_catalogue
 from .events import Event
 from .evidence import Evidence
+from .examination import Finding, examine
 from .frontend import ImportedModel
 from .hookspecs import hookimpl
 from .info import GE_PLUGIN_API, OLDEST_API, Kind, PluginInfo, PluginStatus, State
@@ -28,6 +29,7 @@ __all__ = [
     "Catalogue",
     "Event",
     "Evidence",
+    "Finding",
     "ImportedModel",
     "Kind",
     "Plugin",
@@ -42,6 +44,7 @@ __all__ = [
     "backends",
     "check_options",
     "claimed_by_catalogue",
+    "examine",
     "frontends",
     "hookimpl",
     "host",

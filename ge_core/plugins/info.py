@@ -45,7 +45,8 @@ class PluginStatus:
     """One line of `plugins()`: an installed plugin, its state, and why.
 
     `state` is "available" (installed, not loaded yet), "loaded", "disabled" (by a switch) or "broken";
-    `reason` says why it is disabled or broken, `fix` what to run. `load_ms` is the time that loading took.
+    `reason` says why it is disabled or broken, `fix` what to run. `load_ms` is the time that loading took,
+    `early_imports` the frameworks that loading imported, which a thin entry module does not.
     """
 
     name: str
@@ -63,3 +64,4 @@ class PluginStatus:
     reason: str = ""
     fix: str = ""
     load_ms: float | None = None
+    early_imports: tuple[str, ...] = ()

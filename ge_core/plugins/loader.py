@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 
@@ -12,12 +13,14 @@ from . import hookspecs
 from .discovery import CORE, Source
 from .evidence import Evidence
 from .info import GE_PLUGIN_API, OLDEST_API, PluginInfo
-from .plugin import Plugin, describe, implemented
+from .plugin import LoadCost, Plugin, describe, implemented
 
 _REQUIRED = {
     "frontend": ("ge_plugin_info", "ge_claims_model", "ge_import_model"),
     "backend": ("ge_plugin_info", "ge_backend"),
 }
+# What an entry module leaves to its hooks: importing any of these takes seconds or mixes frameworks.
+_HEAVY = frozenset(("torch", "tensorflow", "keras", "mindspore", "paddle", "jax", "onnx", "onnxruntime", "llvmlite"))
 # What every frontend is asked once at load: a plugin that claims this claims everything.
 _NOBODYS_MODEL = Evidence(type_names=("builtins.object",))
 
@@ -36,19 +39,19 @@ def load(source: Source, *, trace: bool = False) -> Plugin | Broken:
 
     Never raises for what the plugin does (KeyboardInterrupt apart): the outcome says what is wrong.
     """
+    present = _HEAVY.intersection(sys.modules)
     started = time.perf_counter()
     try:
         module = source.entry_point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way; the reason is kept
         return Broken(f"import failed: {describe(error)}", _import_fix(source, error), error)
-    return check(source, module, trace=trace, started=started)
+    milliseconds = 1e3 * (time.perf_counter() - started)
+    early_imports = tuple(sorted(_HEAVY.intersection(sys.modules) - present))
+    return _check(source, module, LoadCost(milliseconds, early_imports), trace)
 
 
-def check(
-    source: Source, module: object, *, trace: bool = False, started: float | None = None
-) -> Plugin | Broken:
+def _check(source: Source, module: object, cost: LoadCost, trace: bool) -> Plugin | Broken:
     """Register an imported entry module with a manager of its own, and hold it to the contract."""
-    started = time.perf_counter() if started is None else started
     update = f"pip install -U {source.distribution}"
     wrong_api = _wrong_api(source, getattr(module, "GE_PLUGIN_API", None))
     if wrong_api is not None:
@@ -58,26 +61,19 @@ def check(
     try:
         manager.register(module, name=source.name)
         manager.check_pending()
-    except pluggy.PluginValidationError as error:
+    except Exception as error:  # noqa: BLE001 - a validation error, or whatever the module's attributes raise
         return Broken(f"breaks the hook contract: {describe(error)}", update, error)
-    present = implemented(manager)
-    unmarked = [
-        name for name in hook_names() if name not in present and callable(getattr(module, name, None))
-    ]
-    if unmarked:
-        return Broken(f"{', '.join(unmarked)} lacks the @hookimpl mark", update)
-    missing = [name for name in _REQUIRED[source.kind] if name not in present]
-    if missing:
-        return Broken(f"a {source.kind} needs the hooks {', '.join(missing)}", update)
+    wrong_hooks = _wrong_hooks(source, module, implemented(manager))
+    if wrong_hooks:
+        return Broken(wrong_hooks, update)
     try:
         info = manager.hook.ge_plugin_info()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - as for the import
         return Broken(f"ge_plugin_info failed: {describe(error)}", update, error)
     wrong_info = _wrong_info(source, info, module)
     if wrong_info:
         return Broken(wrong_info, update)
-    load_ms = 1e3 * (time.perf_counter() - started)
-    plugin = Plugin(source, info, manager, trace=trace, load_ms=load_ms)
+    plugin = Plugin(source, info, manager, cost, trace=trace)
     return _claims_everything(plugin, update) or plugin
 
 
@@ -88,17 +84,23 @@ def hook_names() -> tuple[str, ...]:
 
 def _wrong_api(source: Source, api: object) -> Broken | None:
     if not isinstance(api, int) or isinstance(api, bool):
-        return Broken(
-            f"states no plugin API number: GE_PLUGIN_API is {api!r}", f"pip install -U {source.distribution}"
-        )
+        return Broken(f"states no plugin API number: GE_PLUGIN_API is {api!r}", f"pip install -U {source.distribution}")
     served = f"this ge-engine serves {OLDEST_API} to {GE_PLUGIN_API}"
     if api < OLDEST_API:
-        return Broken(
-            f"written for plugin API {api}, too old: {served}", f"pip install -U {source.distribution}"
-        )
+        return Broken(f"written for plugin API {api}, too old: {served}", f"pip install -U {source.distribution}")
     if api > GE_PLUGIN_API:
         return Broken(f"written for plugin API {api}, too new: {served}", f"pip install -U {CORE}")
     return None
+
+
+def _wrong_hooks(source: Source, module: object, present: tuple[str, ...]) -> str:
+    unmarked = [name for name in hook_names() if name not in present and callable(getattr(module, name, None))]
+    if unmarked:
+        return f"{', '.join(unmarked)} lacks the @hookimpl mark"
+    missing = [name for name in _REQUIRED[source.kind] if name not in present]
+    if missing:
+        return f"a {source.kind} needs the hooks {', '.join(missing)}"
+    return ""
 
 
 def _wrong_info(source: Source, info: object, module: object) -> str:

@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import GeError, PluginError
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from .registry import Registrar
 
 
+@dataclass(frozen=True)
+class LoadCost:
+    """What loading an entry module took: time, and the frameworks that it imported though it should not."""
+
+    milliseconds: float
+    early_imports: tuple[str, ...]
+
+
 class Plugin:
     """One loaded plugin with a pluggy manager of its own.
 
@@ -32,11 +41,12 @@ class Plugin:
     """
 
     def __init__(
-        self, source: Source, info: PluginInfo, manager: pluggy.PluginManager, *, trace: bool, load_ms: float
+        self, source: Source, info: PluginInfo, manager: pluggy.PluginManager, cost: LoadCost, *, trace: bool
     ) -> None:
         self.source = source
         self.info = info
-        self.load_ms = load_ms
+        self.cost = cost
+        self.hooks = implemented(manager)
         self._manager = manager
         self._trace = trace
         self._backend: Backend | None = None
@@ -45,16 +55,9 @@ class Plugin:
     def name(self) -> str:
         return self.source.name
 
-    @property
-    def hooks(self) -> tuple[str, ...]:
-        """The names of the hooks that this plugin implements, sorted."""
-        return implemented(self._manager)
-
     def claims(self, evidence: Evidence) -> bool:
         """Whether the plugin recognises the model by this evidence."""
-        answer = self._call(
-            "ge_claims_model", type_names=evidence.type_names, path=evidence.path, head=evidence.head
-        )
+        answer = self._call("ge_claims_model", type_names=evidence.type_names, path=evidence.path, head=evidence.head)
         if not isinstance(answer, bool):
             raise self._broken_promise("ge_claims_model", answer, "a bool")
         return answer
@@ -183,9 +186,7 @@ def last_line(error: BaseException) -> str:
 
 def implemented(manager: pluggy.PluginManager) -> tuple[str, ...]:
     """The names of the hooks that the manager's plugins implement, sorted."""
-    names = {
-        caller.name for plugin in manager.get_plugins() for caller in manager.get_hookcallers(plugin) or ()
-    }
+    names = {caller.name for plugin in manager.get_plugins() for caller in manager.get_hookcallers(plugin) or ()}
     return tuple(sorted(names))
 
 

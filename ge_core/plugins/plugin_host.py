@@ -132,9 +132,7 @@ class PluginHost:
         """The frontend whose framework this tensor belongs to; None when it is nobody's. Cached by type."""
         kind = type(tensor)
         if kind not in self._tensor_owner:
-            readers = (
-                plugin for plugin in self._usable("frontend") if plugin.tensor_to_numpy(tensor) is not None
-            )
+            readers = (plugin for plugin in self._usable("frontend") if plugin.tensor_to_numpy(tensor) is not None)
             self._tensor_owner[kind] = next(readers, None)
         return self._tensor_owner[kind]
 
@@ -209,9 +207,7 @@ class PluginHost:
     def _report(self, source: Source, broken: Broken) -> None:
         if self.switches.strict:
             raise _broken_error(source, broken) from broken.error
-        _log.warning(
-            "the %s %r (%s) is left out: %s", source.kind, source.name, source.distribution, broken.reason
-        )
+        _log.warning("the %s %r (%s) is left out: %s", source.kind, source.name, source.distribution, broken.reason)
 
     def _asks_claim(self, plugin: Plugin, evidence: Evidence) -> bool:
         try:
@@ -231,9 +227,7 @@ class PluginHost:
         if entry is not None:
             return PluginError(f"the {kind} {name!r} is not installed", fix=entry.pip_line)
         known = [entry.name for entry in self.catalogue.entries if entry.kind == kind]
-        others = sorted(
-            {source.name for source in self._sources.values() if source.kind == kind} | set(known)
-        )
+        others = sorted({source.name for source in self._sources.values() if source.kind == kind} | set(known))
         return PluginError(
             f"there is no {kind} named {name!r}",
             expected=f"one of {', '.join(others)}",
@@ -254,8 +248,7 @@ class PluginHost:
             where=evidence,
             details=details,
             expected=f"a model of one of {readable}",
-            fix=" or ".join(fixes)
-            or "pass a model of one of these frameworks, or name the frontend by framework=",
+            fix=" or ".join(fixes) or "pass a model of one of these frameworks, or name the frontend by framework=",
         )
 
 
@@ -297,7 +290,8 @@ def _row(source: Source, state: State, outcome: Plugin | Broken | None = None) -
         file_suffixes=tuple(outcome.info.file_suffixes),
         options=tuple(outcome.info.options),
         hooks=outcome.hooks,
-        load_ms=round(outcome.load_ms, 2),
+        load_ms=round(outcome.cost.milliseconds, 2),
+        early_imports=outcome.cost.early_imports,
     )
 
 

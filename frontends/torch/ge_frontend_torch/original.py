@@ -11,7 +11,7 @@ from ge_core.errors import ModelImportError
 
 
 def run_original(model: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    """What the model returns in inference: gradients off, modules in eval mode (each mode restored afterwards).
+    """What the model returns in inference: gradients off, modules in eval mode (restored afterwards).
 
     Raises:
         ModelImportError: the model is nothing that torch can call.
@@ -24,11 +24,8 @@ def run_original(model: object, args: Sequence[object], kwargs: Mapping[str, obj
         raise ModelImportError(f"torch cannot call an object of type {type(model).__qualname__}")
     call = cast("Callable[..., object]", model)
     training = [m for m in model.modules() if m.training] if isinstance(model, torch.nn.Module) else []
-    exported = isinstance(
-        model, torch.fx.GraphModule
-    )  # refuses eval(); its mode was fixed when it was exported
     try:
-        for module in () if exported else training:
+        for module in training:  # not eval(), which exported modules refuse
             module.training = False
         with torch.inference_mode():
             return call(*args, **kwargs)

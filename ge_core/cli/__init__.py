@@ -1,0 +1,7 @@
+"""The command `ge`: one file per command, each importing what it needs when it runs."""
+
+from __future__ import annotations
+
+from .app import main
+
+__all__ = ["main"]

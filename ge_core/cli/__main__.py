@@ -1,0 +1,5 @@
+"""`python -m ge_core.cli` is `ge`."""
+
+from . import main
+
+main()
