@@ -150,9 +150,7 @@ def read_container(data: bytes | memoryview, source: str = "bytes in memory") ->
     view = memoryview(data).toreadonly()
     header = Header.unpack(view[: headers.SIZE], len(view))
     if header.modeltype == headers.BUNDLE:
-        raise OfflineModelError(
-            "a bundle of several models", fix="give one of the models in it as a file of its own"
-        )
+        raise OfflineModelError("a bundle of several models", fix="give one of the models in it as a file of its own")
     groups = tuple(_groups(view, header))
     left = len(view) - groups[-1].end
     if header.several_groups and left:

@@ -83,9 +83,7 @@ class Header:
                 f"this is {_OTHER_FILES[start]}, not GE's container", expected="a file that starts with IMOD"
             )
         if len(data) < SIZE:
-            raise OfflineModelError(
-                f"the file has only {len(data)} bytes", expected=f"at least {SIZE}, the header"
-            )
+            raise OfflineModelError(f"the file has only {len(data)} bytes", expected=f"at least {SIZE}, the header")
         (
             magic, headsize, version, _, length, is_encrypt, _, modeltype, genmode, name, ops, _,
             om_ir_version, model_num, platform_version, platform_type, model_length, so_packed, unknown,
@@ -102,9 +100,7 @@ class Header:
             raise _wrong("modeltype", modeltype, f"at most {BUNDLE}")
         body = model_length or length
         if body != file_size - SIZE:
-            raise _wrong(
-                "length", body, f"{file_size - SIZE}, the bytes after the header: the file may be cut off"
-            )
+            raise _wrong("length", body, f"{file_size - SIZE}, the bytes after the header: the file may be cut off")
         return Header(
             name=_text(name, "name"),
             ops=ops,

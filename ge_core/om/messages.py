@@ -192,7 +192,5 @@ def _classes() -> dict[str, type[Message]]:
                     new.oneof_index = 0
         pool.Add(file)
         for message in group:
-            found[message] = message_factory.GetMessageClass(
-                pool.FindMessageTypeByName(f"{package}.{message}")
-            )
+            found[message] = message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{message}"))
     return found

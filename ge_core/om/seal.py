@@ -126,9 +126,7 @@ def verify(container: Container, *, weights: bool = True) -> dict[PartitionType,
     return digests
 
 
-def verify_partition(
-    container: Container, partition: Partition, digests: Mapping[PartitionType, bytes]
-) -> None:
+def verify_partition(container: Container, partition: Partition, digests: Mapping[PartitionType, bytes]) -> None:
     """Compare one partition other than MODEL_DEF with its digest.
 
     Raises:
