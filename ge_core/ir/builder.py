@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from ge_core.ir.types import TensorType, Type
 from ge_core.ops.infer import infer_types
 from ge_core.ops.schema import Attribute, Schema, schema
 
-Operand: TypeAlias = Union[Value, np.ndarray, np.generic, int, float, bool, None]
-RegionBody: TypeAlias = Callable[..., Union[Value, Sequence[Value]]]
+Operand: TypeAlias = Value | np.ndarray | np.generic | int | float | bool | None
+RegionBody: TypeAlias = Callable[..., Value | Sequence[Value]]
 
 _CACHED_ELEMENTS = 64
 
@@ -61,9 +61,7 @@ class Builder:
 
     def input(self, name: str, dtype: object, shape: Sequence[Size] | None) -> Value:
         """A new graph input."""
-        return self.block.add_param(
-            name, TensorType(DType.of(dtype), None if shape is None else tuple(shape))
-        )
+        return self.block.add_param(name, TensorType(DType.of(dtype), None if shape is None else tuple(shape)))
 
     def outputs(self, *values: Value) -> None:
         """Set the outputs of the block."""
@@ -93,17 +91,14 @@ class Builder:
         flat: list[Size] = []
         for s in sizes:
             flat.extend([s] if isinstance(s, (int, np.integer, Dim)) else s)
-        if all(not isinstance(s, Dim) for s in flat):
-            return self.constant(np.array([int(s) for s in flat], np.int64))  # type: ignore[call-overload]
+        plain = [int(s) for s in flat if not isinstance(s, Dim)]
+        if len(plain) == len(flat):
+            return self.constant(np.array(plain, np.int64))
         return self.op("ge.Dims", exprs=tuple(flat))
 
     def scalar(self, size: Size) -> Value:
         """An int64 scalar of a size."""
-        return (
-            self.op("ge.Dims", exprs=(size,), scalar=1)
-            if isinstance(size, Dim)
-            else self.constant(np.int64(size))
-        )
+        return self.op("ge.Dims", exprs=(size,), scalar=1) if isinstance(size, Dim) else self.constant(np.int64(size))
 
     def state(self, name: str, initial: np.ndarray | Constant) -> State:
         """A new state; write it with `graph.set_state_write(state, value)`."""
@@ -153,7 +148,10 @@ class Builder:
         declared = schema(name)
         operands: list[Operand] = []
         for i in inputs:
-            operands.extend(i) if isinstance(i, (list, tuple)) else operands.append(i)
+            if isinstance(i, (list, tuple)):
+                operands.extend(i)
+            else:
+                operands.append(cast(Operand, i))
         self._check_count(declared, operands)
         values = self._values(declared, operands)
         node = Node(name, values, None, self.loc)
@@ -228,11 +226,7 @@ class Builder:
         """The element type for a bare number: of another operand with the same type variable, else the schema's."""
         kind = declared.input(index).type
         for i, other in enumerate(operands):
-            if (
-                isinstance(other, Value)
-                and declared.input(i).type == kind
-                and isinstance(other.type, TensorType)
-            ):
+            if isinstance(other, Value) and declared.input(i).type == kind and isinstance(other.type, TensorType):
                 return other.dtype
         return DType.of(kind) if kind in ("int64", "int32", "float32", "bool", "uint8") else None
 
@@ -301,7 +295,9 @@ def region_params(node: Node, name: str) -> list[tuple[str, Type]]:
         out: list[tuple[str, Type]] = [(f"s{k}", t) for k, t in enumerate(carried)]
         for k, t in enumerate(types[len(carried) :]):
             assert isinstance(t, TensorType) and t.shape is not None and isinstance(axes, tuple)
-            axis = axes[k] % len(t.shape)  # type: ignore[operator]
+            axis = axes[k]
+            assert isinstance(axis, int)
+            axis %= len(t.shape)
             out.append((f"x{k}", TensorType(t.dtype, t.shape[:axis] + t.shape[axis + 1 :])))
         return out
     return [(f"p{k}", t) for k, t in enumerate(types)]

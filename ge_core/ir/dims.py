@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from typing import Literal, TypeAlias, Union
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 from ge_core.errors import GraphError, InputError
 
@@ -44,7 +44,7 @@ class Op:
         return f"({_grouped(self.a)}{sign}{_grouped(self.b)})"
 
 
-Atom: TypeAlias = Union[Symbol, Op]
+Atom: TypeAlias = Symbol | Op
 Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
 
 
@@ -120,7 +120,7 @@ class Dim:
         raise TypeError(f"the size {self} is symbolic: ask `equal`, `less_equal` or `bounds` instead")
 
 
-Size: TypeAlias = Union[int, Dim]
+Size: TypeAlias = int | Dim
 
 
 def symbol(name: str, lo: int = 0, hi: int | None = None) -> Dim:
@@ -239,7 +239,7 @@ def floordiv(a: Size, b: Size) -> Size:
         if isinstance(part, Dim):
             const = dict(part.terms).get((), 0)
             carry, part = carry + const // b, part - (const // b) * b
-            nested = _nested_floor(part, b)
+            nested = _nested_floor(part, b) if isinstance(part, Dim) else None
             if nested is not None:
                 return carry + nested
             lo, hi = bounds(part)
@@ -249,7 +249,7 @@ def floordiv(a: Size, b: Size) -> Size:
         return carry + part // b
     lo_a, hi_a = bounds(a)
     lo_b, _ = bounds(b)
-    if lo_a is not None and hi_a is not None and lo_b is not None and 0 <= lo_a and hi_a < lo_b:
+    if lo_a is not None and hi_a is not None and lo_b is not None and lo_a >= 0 and hi_a < lo_b:
         return 0
     return _atom("floordiv", a, b)
 
@@ -276,7 +276,7 @@ def mod(a: Size, b: Size) -> Size:
         return 0
     lo_a, hi_a = bounds(a)
     lo_b, _ = bounds(b)
-    if lo_a is not None and hi_a is not None and lo_b is not None and 0 <= lo_a and hi_a < lo_b:
+    if lo_a is not None and hi_a is not None and lo_b is not None and lo_a >= 0 and hi_a < lo_b:
         return a
     if isinstance(b, int) and isinstance(a, Dim):
         a = _from({m: c % b for m, c in a.terms})
@@ -318,7 +318,10 @@ def _atom(kind: AtomKind, a: Size, b: Size) -> Size:
 
 def product(sizes: Iterable[Size]) -> Size:
     """The product of sizes; 1 for none."""
-    return reduce(lambda x, y: x * y, sizes, 1)
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
 
 
 Bounds: TypeAlias = tuple[int | None, int | None]

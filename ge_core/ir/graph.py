@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 import numpy as np
 
@@ -73,15 +73,15 @@ class Constant:
             if self.type.dtype.kind == "string":
                 h.update(repr(array.tolist()).encode())
             elif self.type.dtype.bits >= 8 and array.flags.c_contiguous:
-                h.update(array.reshape(-1).view(np.uint8))
+                h.update(array.reshape(-1).view(np.uint8).data)
             else:
                 h.update(pack(array, self.type.dtype))
             self._digest = h.hexdigest()
         return self._digest
 
 
-AttrScalar: TypeAlias = Union[int, float, str, bytes, bool, DType, Dim]
-Attr: TypeAlias = Union[AttrScalar, tuple[AttrScalar, ...], Constant]
+AttrScalar: TypeAlias = int | float | str | bytes | bool | DType | Dim
+Attr: TypeAlias = AttrScalar | tuple[AttrScalar, ...] | Constant
 Content: TypeAlias = tuple[Size, ...]
 
 MAX_CONTENT = 64
@@ -99,9 +99,7 @@ class Value:
 
     __slots__ = ("_uses", "captured", "constant", "content", "layout", "name", "owner", "producer", "type")
 
-    def __init__(
-        self, name: str, type: Type, producer: Node | None = None, owner: Block | None = None
-    ) -> None:
+    def __init__(self, name: str, type: Type, producer: Node | None = None, owner: Block | None = None) -> None:
         self.name, self.type, self.producer, self.owner = name, type, producer, owner
         self.content: Content | None = None
         self.constant: Constant | None = None
@@ -439,9 +437,13 @@ class Region(Block):
             return found
         param = Value(self._graph.fresh_name(outer.name), outer.type, None, self)
         param.content = outer.content
+        return self.adopt_capture(outer, param)
+
+    def adopt_capture(self, outer: Value, param: Value) -> Value:
+        """Capture `outer` as the given fresh param (used by readers of graphs)."""
         param.captured = Capture(outer, param)
         self.captures.append(param.captured)
-        self._param_of[outer] = param
+        self._param_of.setdefault(outer, param)
         outer._uses[Use(self, "capture", len(self.captures) - 1)] = None
         return param
 
@@ -590,12 +592,7 @@ class Graph(Block):
 def content_of(constant: Constant) -> Content | None:
     """The elements of a small integer constant, None for anything else."""
     n = constant.type.elements
-    if (
-        not constant.type.dtype.is_integer
-        or not isinstance(n, int)
-        or n > MAX_CONTENT
-        or (constant.type.rank or 0) > 1
-    ):
+    if not constant.type.dtype.is_integer or not isinstance(n, int) or n > MAX_CONTENT or (constant.type.rank or 0) > 1:
         return None
     return tuple(int(x) for x in constant.array().ravel())
 

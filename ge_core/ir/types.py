@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
@@ -70,7 +70,7 @@ class OptionalType:
         return f"optional<{self.element}>"
 
 
-Type: TypeAlias = Union[TensorType, SequenceType, OptionalType]
+Type: TypeAlias = TensorType | SequenceType | OptionalType
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,12 @@ class Layout:
 
     @property
     def is_row_major(self) -> bool:
-        return (
-            self.order == tuple(range(len(self.order))) and not self.blocks and not any(map(any, self.halo))
-        )
+        return self.order == tuple(range(len(self.order))) and not self.blocks and not any(map(any, self.halo))
 
     def storage_shape(self, shape: Shape) -> Shape:
         """Sizes of the storage axes, outermost first: halo added, blocks rounded up and split off."""
         padded = [
-            size + (self.halo[axis][0] + self.halo[axis][1] if self.halo else 0)
-            for axis, size in enumerate(shape)
+            size + (self.halo[axis][0] + self.halo[axis][1] if self.halo else 0) for axis, size in enumerate(shape)
         ]
         for axis, block in self.blocks:
             padded[axis] = dims.ceildiv(padded[axis], block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ge_core.ops.pointwise import GE_POINTWISE
+from ge_core.ops.pointwise import GE_POINTWISE, Row
 from ge_core.ops.schema import Attribute, AttrType, Option, Parameter, Schema
 
 REQUIRED = object()
@@ -37,6 +37,13 @@ def _schema(name: str, inputs: str, outputs: str, **attributes: tuple[AttrType, 
 
 def _table(schemas: Iterable[Schema]) -> dict[str, Schema]:
     return {s.name: s for s in schemas}
+
+
+def _pointwise(row: Row) -> Schema:
+    kinds: dict[type, AttrType] = {float: "float", int: "int", str: "string"}
+    inputs = " ".join(f"{name}:{kind}" for name, kind in row.inputs)
+    attributes = {name: (kinds[type(v)], v) for name, v in row.attributes.items()}
+    return _schema(row.name.removeprefix("ge."), inputs, f"y:{row.output}", **attributes)
 
 
 _WINDOW: dict[str, tuple[AttrType, Any]] = {
@@ -85,7 +92,8 @@ GE_SCHEMAS: dict[str, Schema] = _table(
             "LSTM", "x:T w:T r:T b:T? sequence_lens:int32? initial_h:T? initial_c:T? p:T?", "y:T? y_h:T? y_c:T?",
             hidden_size=("int", REQUIRED), direction=("string", "forward"), layout=("int", 0),
         ),
-        # Philox4x32-10; distribution uniform [low, high), normal (mean, scale), bernoulli, randint. seed and offset are int64 scalars.
+        # Philox4x32-10; distribution uniform [low, high), normal (mean, scale), bernoulli, randint.
+        # seed and offset are int64 scalars.
         _schema(
             "Random", "shape:int64 seed:int64 offset:int64", "y:V",
             dtype=("dtype", REQUIRED), distribution=("string", REQUIRED), low=("float", 0.0), high=("float", 1.0),
@@ -105,7 +113,5 @@ GE_SCHEMAS: dict[str, Schema] = _table(
         # Segments of rows reduced per id (ids may repeat, any order); rows without an id hold the identity.
         _schema("SegmentReduce", "data:T ids:I size:int64", "y:T", reduction=("string", REQUIRED)),
     ]
-    + [_schema(row.name.removeprefix("ge."), " ".join(f"{n}:{t}" for n, t in row.inputs), f"y:{row.output}",
-               **{k: ("float" if isinstance(v, float) else "int" if isinstance(v, int) else "string", v) for k, v in row.attributes.items()})
-       for row in GE_POINTWISE]
+    + [_pointwise(row) for row in GE_POINTWISE]
 )  # fmt: skip
