@@ -1,0 +1,1 @@
+"""From a selected graph to an execution plan, and its execution."""

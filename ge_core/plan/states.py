@@ -1,0 +1,122 @@
+"""The states of one session: packed bytes that a call reads and updates in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from ge_core.errors import InputError
+from ge_core.ir.dtype import pack, unpack
+from ge_core.ir.graph import Constant, State
+from ge_core.ir.types import TensorType
+from ge_core.plan.aligned import aligned_bytes
+
+
+class StateBuffer:
+    """One state: `data` is its packed row-major bytes, 64-byte aligned; it stays where it is for the session."""
+
+    def __init__(self, name: str, initial: Constant) -> None:
+        self.name, self.type, self._initial = name, initial.type, initial
+        self.data = aligned_bytes(initial.nbytes)
+        self.reset()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return static_shape(self.type)
+
+    def reset(self) -> None:
+        """Back to the value at the start of a session."""
+        self._write(self._initial.array())
+
+    def array(self) -> np.ndarray:
+        """The current value: a copy."""
+        return unpack(self.data.data, self.type.dtype, self.shape).copy()
+
+    def set(self, value: np.ndarray) -> None:
+        """Replace the value.
+
+        Raises:
+            InputError: another dtype or shape.
+        """
+        value = np.asarray(value)
+        if value.dtype != self.type.dtype.numpy or value.shape != self.shape:
+            raise InputError(
+                f"the state {self.name!r} is given {value.dtype}{list(value.shape)}", expected=str(self.type)
+            )
+        self._write(value)
+
+    def _write(self, value: np.ndarray) -> None:
+        if self.type.dtype.bits >= 8:
+            np.copyto(self.data.view(self.type.dtype.numpy).reshape(self.shape), value)
+        else:
+            self.data[:] = np.frombuffer(pack(value, self.type.dtype), np.uint8)
+
+
+class StateStore(Mapping[str, StateBuffer]):
+    """The states of one session by name; several entries of one model share them.
+
+    Attributes:
+        damaged: why the values cannot be trusted (a call failed after it had begun to change them), else "".
+    """
+
+    def __init__(self, states: Iterable[State] = ()) -> None:
+        self._buffers: dict[str, StateBuffer] = {}
+        self.damaged = ""
+        for state in states:
+            self._add(state)
+
+    def _add(self, state: State) -> None:
+        known = self._buffers.get(state.name)
+        if known is None:
+            self._buffers[state.name] = StateBuffer(state.name, state.initial)
+        elif known.type != state.initial.type:
+            raise InputError(
+                f"two entries have a state {state.name!r} of different types",
+                expected=f"{known.type}, got {state.initial.type}",
+            )
+
+    def reset(self) -> None:
+        """All states back to their values at the start of a session."""
+        for buffer in self._buffers.values():
+            buffer.reset()
+        self.damaged = ""
+
+    def check(self) -> None:
+        """Refuse to go on with values that a failed call has left half changed.
+
+        Raises:
+            InputError: that is the case.
+        """
+        if self.damaged:
+            raise InputError(
+                f"the states of this session were left half changed: {self.damaged}",
+                fix="call session.reset(), or set every state, before the next call",
+            )
+
+    def __getitem__(self, name: str) -> StateBuffer:
+        if name not in self._buffers:
+            raise InputError(
+                f"there is no state {name!r}", expected=", ".join(sorted(self._buffers)) or "no states"
+            )
+        return self._buffers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._buffers)
+
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+
+def packed_constant(constant: Constant) -> np.ndarray:
+    """The packed row-major bytes of a constant as uint8; a view of its own memory where that is possible."""
+    array = constant.array()
+    if constant.type.dtype.bits >= 8:
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return np.frombuffer(pack(array, constant.type.dtype), np.uint8)
+
+
+def static_shape(type: TensorType) -> tuple[int, ...]:
+    """The shape of a static type as plain ints."""
+    assert type.is_static and type.shape is not None
+    return tuple(d for d in type.shape if isinstance(d, int))
