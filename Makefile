@@ -48,7 +48,7 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.created constraints.txt $(demo_projects)
-	$(install) hatchling $$($(python) tools/third_party.py $(demo_projects))
+	$(install) hatchling editables $$($(python) tools/third_party.py $(demo_projects))
 	$(install_ours) -e . -e frontends/torch
 	touch $@
 
