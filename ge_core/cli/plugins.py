@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,8 @@ def plugins(
     from ..plugins import GE_PLUGIN_API, OLDEST_API, examine, host
     from .output import print_json
 
+    # Each broken plugin is in the list itself; the log's warnings would say it twice.
+    logging.getLogger("ge_core.plugins").addHandler(logging.NullHandler())
     rows = host().statuses()
     findings = examine(host()) if check else []
     if json:
@@ -42,7 +46,8 @@ def _print_table(rows: list[PluginStatus], findings: list[Finding], *, checked: 
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    # A pipe has no width of its own; lines that a program may read are not folded at 80 columns.
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False)
     table = Table(box=None, pad_edge=False)
     for title in ("kind", "name", "state", "distribution", "version", "API", "load"):
         table.add_column(title, no_wrap=True)
@@ -54,12 +59,14 @@ def _print_table(rows: list[PluginStatus], findings: list[Finding], *, checked: 
     console.print(table)
     for row in rows:
         if row.reason:
-            console.print(f"\n{row.kind} {row.name} ({row.distribution}) is {row.state}: {row.reason}")
+            console.print(f"\n{row.kind} {row.name} ({row.distribution}) is {row.state}: {row.reason}", soft_wrap=True)
             console.print(f"  fix: {row.fix}")
     shown = {(row.kind, row.name, row.distribution) for row in rows if row.reason}
     for finding in findings:
         if (finding.kind, finding.name, finding.distribution) not in shown:
-            console.print(f"\n{finding.kind} {finding.name} ({finding.distribution}): {finding.problem}")
+            console.print(
+                f"\n{finding.kind} {finding.name} ({finding.distribution}): {finding.problem}", soft_wrap=True
+            )
             console.print(f"  fix: {finding.fix}")
     if checked and not findings:
         console.print("\nevery plugin is in order")
