@@ -13,6 +13,7 @@ from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import MAX_CONTENT, Content, Node, Region, Value, constant_of
 from ge_core.ir.types import SequenceType, Shape, TensorType, Type
+from ge_core.ops.dtypes import check_dtypes
 from ge_core.ops.registry import TYPE_RULES
 from ge_core.ops.schema import schema
 
@@ -158,15 +159,17 @@ class Infer:
                 other = shape[at]
                 if other == 1 or other == size:
                     continue
-                if size == 1:
+                if size == 1 or isinstance(size, Dim) and isinstance(other, int):
                     size = other
-                elif isinstance(size, Dim) and isinstance(other, int):
-                    size = other
-                elif isinstance(size, int) and isinstance(other, int):
-                    raise self.error(f"shapes {self._shown(shapes)} do not broadcast")
-                elif dims.equal(size, other) is False and 1 not in (
-                    dims.bounds(size)[0],
-                    dims.bounds(other)[0],
+                elif (
+                    isinstance(size, int)
+                    and isinstance(other, int)
+                    or dims.equal(size, other) is False
+                    and 1
+                    not in (
+                        dims.bounds(size)[0],
+                        dims.bounds(other)[0],
+                    )
                 ):
                     raise self.error(f"shapes {self._shown(shapes)} do not broadcast")
             out.append(size)
@@ -185,9 +188,7 @@ class Infer:
     def error(self, message: str) -> TypeRuleError:
         """An error that names the node, its operands and its place in the user's model."""
         operands = ", ".join("_" if v is None else repr(v) for v in self.node.inputs)
-        return TypeRuleError(
-            f"{self.node.op}: {message}", where=f"{self.node.loc} ({self.node.op}({operands}))"
-        )
+        return TypeRuleError(f"{self.node.op}: {message}", where=f"{self.node.loc} ({self.node.op}({operands}))")
 
 
 class UnknownRank(Exception):
@@ -208,6 +209,7 @@ def infer_types(node: Node, num_outputs: int | None = None) -> tuple[list[Type],
     rule = TYPE_RULES.get(node.op)
     if rule is None:
         raise context.error("this operator has no type rule")
+    check_dtypes(node)
     try:
         result = rule(context)
     except UnknownRank:
@@ -230,11 +232,7 @@ def _unknown(context: Infer) -> list[Type]:
         try:
             dtype = DType.of(kind)
         except GeError:
-            same = [
-                j
-                for j in range(context.num_inputs)
-                if context.schema.input(j).type == kind and context.has(j)
-            ]
+            same = [j for j in range(context.num_inputs) if context.schema.input(j).type == kind and context.has(j)]
             dtype = context.dtype(same[0] if same else 0)
         out.append(TensorType(dtype, None))
     return out

@@ -100,12 +100,13 @@ def _same(node: onnx.NodeProto, opset: int) -> bool:
 def cases(*ops: str, expanded: bool = False) -> list[Any]:
     """pytest parameters: the cases of operators, or the cases of their expanded function bodies.
 
-    Cases of older versions of an operator are left out. An operator without any case is an error.
+    Cases of older versions of an operator are left out. An operator without a case is an error (but not every
+    operator has a body).
     """
     out = []
     for op in ops:
         found = [c for c in _all() if c.op == op and ("_expanded" in c.name) == expanded and _current(c)]
-        if not found:
+        if not found and not expanded:
             raise ValueError(f"onnx has no case of {op}")
         out += [pytest.param(c, id=c.name) for c in found]
     return out
