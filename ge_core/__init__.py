@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import plugins
-    from .api import (
+    from ge_core import plugins
+    from ge_core.api import (
         CompiledModel,
         CoverageReport,
         InputSpec,
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
         trace,
         verify,
     )
-    from .errors import GeError
-    from .ir import Graph
-    from .plugins import backends, frontends
+    from ge_core.errors import GeError
+    from ge_core.ir import Graph
+    from ge_core.plugins import backends, frontends
 
 _HOME = {
-    "compile": ".api",
-    "trace": ".api",
-    "import_model": ".api",
-    "optimize": ".api",
-    "verify": ".api",
-    "export": ".api",
-    "coverage": ".api",
-    "load": ".api",
-    "CompiledModel": ".api",
-    "CoverageReport": ".api",
-    "InputSpec": ".api",
-    "VerifyReport": ".api",
-    "Graph": ".ir",
-    "GeError": ".errors",
-    "frontends": ".plugins",
-    "backends": ".plugins",
+    "compile": "ge_core.api",
+    "trace": "ge_core.api",
+    "import_model": "ge_core.api",
+    "optimize": "ge_core.api",
+    "verify": "ge_core.api",
+    "export": "ge_core.api",
+    "coverage": "ge_core.api",
+    "load": "ge_core.api",
+    "CompiledModel": "ge_core.api",
+    "CoverageReport": "ge_core.api",
+    "InputSpec": "ge_core.api",
+    "VerifyReport": "ge_core.api",
+    "Graph": "ge_core.ir",
+    "GeError": "ge_core.errors",
+    "frontends": "ge_core.plugins",
+    "backends": "ge_core.plugins",
 }
 
 __all__ = [
@@ -74,11 +74,11 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "plugins":  # the package itself, which is callable
-        return import_module(".plugins", __name__)
+        return import_module("ge_core.plugins")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(home, __name__), name)
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .errors import InputError, OfflineModelError
-from .structure import (
+from ge_core.errors import InputError, OfflineModelError
+from ge_core.structure import (
     Constant,
     Fields,
     Items,

@@ -16,15 +16,13 @@ from dataclasses import dataclass, fields, is_dataclass
 from keyword import iskeyword
 from typing import Literal, cast
 
-from .errors import InputError, OfflineModelError
+from ge_core.errors import InputError, OfflineModelError
 
 Scalar = None | bool | int | float | str
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 MAX_DEPTH = 64
-_JSON_KINDS = frozenset(
-    ("slot", "constant", "opaque", "float", "list", "tuple", "dict", "dataclass", "namedtuple")
-)
+_JSON_KINDS = frozenset(("slot", "constant", "opaque", "float", "list", "tuple", "dict", "dataclass", "namedtuple"))
 
 
 @dataclass(frozen=True)

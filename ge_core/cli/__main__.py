@@ -1,5 +1,5 @@
 """`python -m ge_core.cli` is `ge`."""
 
-from . import main
+from ge_core.cli import main
 
 main()

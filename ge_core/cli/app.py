@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 import typer
 
-from .. import __version__
-from ..errors import GeError
-from . import plugins
-from .exit_codes import ExitCode, exit_code
-from .output import print_error
+from ge_core import __version__
+from ge_core.cli import plugins
+from ge_core.cli.exit_codes import ExitCode, exit_code
+from ge_core.cli.output import print_error
+from ge_core.errors import GeError
 
 COMMANDS: dict[str, Callable[..., ExitCode | None]] = {
     "plugins": plugins.plugins,

@@ -6,7 +6,7 @@ import json as json_format
 import sys
 from collections.abc import Mapping
 
-from ..errors import GeError
+from ge_core.errors import GeError
 
 
 def print_json(data: object) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .exit_codes import ExitCode
+from ge_core.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from ..plugins import Finding, PluginStatus
+    from ge_core.plugins import Finding, PluginStatus
 
 
 def plugins(
@@ -22,8 +22,8 @@ def plugins(
     ),
 ) -> ExitCode | None:
     """List the installed frontends and backends with their state."""
-    from ..plugins import GE_PLUGIN_API, OLDEST_API, examine, host
-    from .output import print_json
+    from ge_core.cli.output import print_json
+    from ge_core.plugins import GE_PLUGIN_API, OLDEST_API, examine, host
 
     # Each broken plugin is in the list itself; the log's warnings would say it twice.
     logging.getLogger("ge_core.plugins").addHandler(logging.NullHandler())

@@ -9,19 +9,19 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from .catalogue import Catalogue, claimed_by_catalogue, installed_catalogue
-from .events import Event
-from .evidence import Evidence
-from .examination import Finding, examine
-from .frontend import ImportedModel
-from .hookspecs import hookimpl
-from .info import GE_PLUGIN_API, OLDEST_API, Kind, PluginInfo, PluginStatus, State
-from .listing import backends, frontends, plugins
-from .options import check_options
-from .plugin import Plugin
-from .plugin_host import PluginHost, host
-from .registry import Registered, Registrar, Registry
-from .switches import Switches
+from ge_core.plugins.catalogue import Catalogue, claimed_by_catalogue, installed_catalogue
+from ge_core.plugins.events import Event
+from ge_core.plugins.evidence import Evidence
+from ge_core.plugins.examination import Finding, examine
+from ge_core.plugins.frontend import ImportedModel
+from ge_core.plugins.hookspecs import hookimpl
+from ge_core.plugins.info import GE_PLUGIN_API, OLDEST_API, Kind, PluginInfo, PluginStatus, State
+from ge_core.plugins.listing import backends, frontends, plugins
+from ge_core.plugins.options import check_options
+from ge_core.plugins.plugin import Plugin
+from ge_core.plugins.plugin_host import PluginHost, host
+from ge_core.plugins.registry import Registered, Registrar, Registry
+from ge_core.plugins.switches import Switches
 
 __all__ = [
     "GE_PLUGIN_API",

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from ..errors import PluginError
-from .evidence import Evidence, FileRule, claims
-from .info import Kind
+from ge_core.errors import PluginError
+from ge_core.plugins.evidence import Evidence, FileRule, claims
+from ge_core.plugins.info import Kind
 
 
 @dataclass(frozen=True)

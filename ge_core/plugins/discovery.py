@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
-from .. import __version__
-from .catalogue import Catalogue
-from .info import GROUPS, Kind
-from .switches import REFERENCE
+from ge_core import __version__
+from ge_core.plugins.catalogue import Catalogue
+from ge_core.plugins.info import GROUPS, Kind
+from ge_core.plugins.switches import REFERENCE
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ..errors import ModelImportError
+from ge_core.errors import ModelImportError
 
 HEAD_BYTES = 4096
 _ZIP_MAGIC = b"PK\x03\x04"

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, requires
 
-from ..errors import GeError
-from .discovery import CORE, normal
-from .info import Kind, PluginStatus
-from .plugin_host import PluginHost
+from ge_core.errors import GeError
+from ge_core.plugins.discovery import CORE, normal
+from ge_core.plugins.info import Kind, PluginStatus
+from ge_core.plugins.plugin_host import PluginHost
 
 # "name>=1; marker": requirements with a marker hold only sometimes and are left to pip.
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)[^;]*$")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..ir import Graph
-    from ..signature import Signature
+    from ge_core.ir import Graph
+    from ge_core.signature import Signature
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import pluggy
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..backend import Backend
-    from .events import Event
-    from .frontend import ImportedModel
-    from .info import PluginInfo
-    from .registry import Registrar
+    from ge_core.backend import Backend
+    from ge_core.plugins.events import Event
+    from ge_core.plugins.frontend import ImportedModel
+    from ge_core.plugins.info import PluginInfo
+    from ge_core.plugins.registry import Registrar
 
 PROJECT = "ge_core"
 hookspec = pluggy.HookspecMarker(PROJECT)

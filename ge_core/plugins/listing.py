@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .info import PluginStatus
-from .plugin_host import host
+from ge_core.plugins.info import PluginStatus
+from ge_core.plugins.plugin_host import host
 
 
 def plugins(*, load: bool = True) -> list[PluginStatus]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pluggy
 
-from ..errors import GeError, PluginError
-from . import hookspecs
-from .discovery import CORE, Source
-from .evidence import Evidence
-from .info import GE_PLUGIN_API, OLDEST_API, PluginInfo
-from .plugin import LoadCost, Plugin, describe, implemented
+from ge_core.errors import GeError, PluginError
+from ge_core.plugins import hookspecs
+from ge_core.plugins.discovery import CORE, Source
+from ge_core.plugins.evidence import Evidence
+from ge_core.plugins.info import GE_PLUGIN_API, OLDEST_API, PluginInfo
+from ge_core.plugins.plugin import LoadCost, Plugin, describe, implemented
 
 _REQUIRED = {
     "frontend": ("ge_plugin_info", "ge_claims_model", "ge_import_model"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from ..errors import OptionError
-from .plugin import Plugin
+from ge_core.errors import OptionError
+from ge_core.plugins.plugin import Plugin
 
 
 def check_options(options: Mapping[str, object], core: Mapping[str, str], readers: Iterable[Plugin]) -> None:

@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import GeError, PluginError
-from .frontend import ImportedModel
+from ge_core.errors import GeError, PluginError
+from ge_core.plugins.frontend import ImportedModel
 
 if TYPE_CHECKING:
     import numpy as np
     import pluggy
 
-    from ..backend import Backend
-    from .discovery import Source
-    from .events import Event
-    from .evidence import Evidence
-    from .info import PluginInfo
-    from .registry import Registrar
+    from ge_core.backend import Backend
+    from ge_core.plugins.discovery import Source
+    from ge_core.plugins.events import Event
+    from ge_core.plugins.evidence import Evidence
+    from ge_core.plugins.info import PluginInfo
+    from ge_core.plugins.registry import Registrar
 
 
 @dataclass(frozen=True)

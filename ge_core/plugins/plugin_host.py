@@ -11,21 +11,21 @@ from functools import cache
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
-from ..errors import GeError, ModelImportError, PluginError
-from . import loader
-from .catalogue import Catalogue, installed_catalogue
-from .discovery import Source, discover, installed_entry_points
-from .evidence import Evidence, gather
-from .info import Kind, PluginStatus, State
-from .loader import Broken
-from .plugin import Plugin
-from .registry import Registrar, Registry
-from .switches import REFERENCE, Switches
+from ge_core.errors import GeError, ModelImportError, PluginError
+from ge_core.plugins import loader
+from ge_core.plugins.catalogue import Catalogue, installed_catalogue
+from ge_core.plugins.discovery import Source, discover, installed_entry_points
+from ge_core.plugins.evidence import Evidence, gather
+from ge_core.plugins.info import Kind, PluginStatus, State
+from ge_core.plugins.loader import Broken
+from ge_core.plugins.plugin import Plugin
+from ge_core.plugins.registry import Registrar, Registry
+from ge_core.plugins.switches import REFERENCE, Switches
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .events import Event
+    from ge_core.plugins.events import Event
 
 _log = logging.getLogger("ge_core.plugins")
 _Key = tuple[Kind, str]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .hookspecs import hookimpl
-from .info import PluginInfo
+from ge_core.plugins.hookspecs import hookimpl
+from ge_core.plugins.info import PluginInfo
 
 if TYPE_CHECKING:
-    from ..backend import Backend
+    from ge_core.backend import Backend
 
 GE_PLUGIN_API = 1
 
@@ -25,6 +25,6 @@ def ge_plugin_info() -> PluginInfo:
 
 @hookimpl
 def ge_backend() -> Backend:
-    from ..reference import ReferenceBackend
+    from ge_core.reference import ReferenceBackend
 
     return ReferenceBackend()

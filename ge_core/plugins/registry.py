@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..errors import PluginError
+from ge_core.errors import PluginError
 
 
 @dataclass(frozen=True)

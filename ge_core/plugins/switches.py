@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import PluginError
+from ge_core.errors import PluginError
 
 REFERENCE = "reference"
 _OFF = {"", "0", "false", "no", "off"}

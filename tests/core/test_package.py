@@ -54,7 +54,9 @@ def test_no_submodule_hides_a_public_function():
 
 
 def test_every_error_code_is_unique_and_has_its_line():
-    classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.GeError)]
+    classes = [
+        value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.GeError)
+    ]
     codes = [cls.code for cls in classes]
     assert len(set(codes)) == len(codes)
     rows = [line for line in (DOCS / "error_codes.md").read_text().splitlines() if line.startswith("| GE")]

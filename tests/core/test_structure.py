@@ -50,9 +50,7 @@ def through_json(tree, count):
     return from_json(json.loads(json.dumps(to_json(tree), sort_keys=True)), count)
 
 
-leaves = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.builds(Tensor)
-)
+leaves = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.builds(Tensor))
 values = st.recursive(
     leaves,
     lambda inner: st.one_of(

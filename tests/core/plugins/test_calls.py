@@ -201,9 +201,8 @@ def test_tracing_prints_each_call(site, capsys):
     site.add("wild", WILD)
     plugin = site.host(trace=True).frontend("wild")
     plugin.run_original(lambda x: x, [7], {})
-    assert re.search(
-        r"ge plugins: wild\.ge_run_original\(model=a function, args=\[7\], kwargs=\{\}\) -> 7 \[\d", capsys.readouterr().err
-    )
+    line = r"ge plugins: wild\.ge_run_original\(model=a function, args=\[7\], kwargs=\{\}\) -> 7 \[\d"
+    assert re.search(line, capsys.readouterr().err)
 
 
 def test_an_input_error_of_a_tensor_hook_reaches_the_caller(site):

@@ -18,9 +18,7 @@ def test_the_environment_is_read():
             "GE_TRACE_PLUGINS": "yes",
         }
     )
-    assert switches == Switches(
-        only=frozenset({"torch", "onnx"}), disabled=frozenset({"cpu"}), strict=True, trace=True
-    )
+    assert switches == Switches(only=frozenset({"torch", "onnx"}), disabled=frozenset({"cpu"}), strict=True, trace=True)
     assert Switches.from_environment({}) == Switches()
     assert Switches.from_environment({"GE_LOAD_PLUGINS": ""}).only == frozenset()
 
@@ -85,6 +83,21 @@ def test_the_catalogue_lists_the_first_party():
     assert known.default_targets == ("cpu", "reference")
 
 
+ENTRY = """
+default_targets = []
+[[plugins]]
+name = "x"
+kind = "frontend"
+distribution = "ge-x"
+description = ""
+"""
+
+
+def test_a_good_entry_is_read():
+    (entry,) = parse(ENTRY + "files = [{ suffix = '.x' }]").entries
+    assert (entry.name, entry.pip_line, entry.files[0].suffix) == ("x", "pip install ge-x", ".x")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -93,12 +106,9 @@ def test_the_catalogue_lists_the_first_party():
         "plugins = []",
         "default_targets = []\n[[plugins]]\nname = 'x'\nkind = 'wheel'\ndistribution = ''\ndescription = ''",
         "default_targets = []\n[[plugins]]\nname = 'x'\nkind = 'frontend'\ndistribution = ''",
-        "default_targets = []\n[[plugins]]\nname = 'x'\nkind = 'frontend'\ndistribution = ''\ndescription = ''\n"
-        "colour = 1",
-        "default_targets = []\n[[plugins]]\nname = 'x'\nkind = 'frontend'\ndistribution = ''\ndescription = ''\n"
-        "files = [{}]",
-        "default_targets = []\n[[plugins]]\nname = 'x'\nkind = 'frontend'\ndistribution = ''\ndescription = ''\n"
-        "files = [{ sufix = '.x' }]",
+        ENTRY + "colour = 1",
+        ENTRY + "files = [{}]",
+        ENTRY + "files = [{ sufix = '.x' }]",
     ],
 )
 def test_a_bad_catalogue_is_refused(text):
