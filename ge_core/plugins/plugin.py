@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ge_core.errors import GeError, PluginError
 from ge_core.plugins.frontend import ImportedModel
@@ -108,8 +108,7 @@ class Plugin:
             backend = self._call("ge_backend")
             if getattr(backend, "kind", None) not in ("planned", "whole"):
                 raise self._broken_promise("ge_backend", backend, "a Backend of kind 'planned' or 'whole'")
-            self._backend = backend
-        assert self._backend is not None
+            self._backend = cast("Backend", backend)
         return self._backend
 
     def register_passes(self, registrar: Registrar) -> None:
