@@ -7,7 +7,7 @@ from ge_core.om.header import Header
 from ge_core.om.inout import InOutInfo, TensorInfo
 from ge_core.om.messages import message_class, parse, serialize
 from ge_core.om.seal import stated_digests, verify, verify_partition
-from ge_core.om.weights import WeightsLayout, layout_weights, weight_chunks
+from ge_core.om.weights import WeightsWriter
 from ge_core.om.writer import Stream, write_container
 
 __all__ = [
@@ -22,9 +22,8 @@ __all__ = [
     "PartitionType",
     "Stream",
     "TensorInfo",
-    "WeightsLayout",
+    "WeightsWriter",
     "atomic_write",
-    "layout_weights",
     "message_class",
     "open_container",
     "parse",
@@ -33,6 +32,5 @@ __all__ = [
     "stated_digests",
     "verify",
     "verify_partition",
-    "weight_chunks",
     "write_container",
 ]
