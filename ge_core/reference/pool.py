@@ -26,8 +26,9 @@ def _lowest(dtype: np.dtype) -> float | int:
 
 def _covering(windows: Windows, spatial: Sequence[int], positions: Sequence[int]) -> Windows:
     """The windows with end pads that the last position needs (ceil mode reaches over, floor mode may not reach)."""
+    begin, extents = concrete(windows.begin), concrete(windows.extent(i) for i in range(windows.rank))
     end = [
-        max((n - 1) * windows.strides[i] + int(windows.extent(i)) - size - int(windows.begin[i]), 0)  # type: ignore[call-overload]
+        max((n - 1) * windows.strides[i] + extents[i] - size - begin[i], 0)
         for i, (n, size) in enumerate(zip(positions, spatial, strict=True))
     ]
     return replace(windows, end=tuple(end))
