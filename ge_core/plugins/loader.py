@@ -13,7 +13,7 @@ from ge_core.plugins import hookspecs
 from ge_core.plugins.discovery import CORE, Source
 from ge_core.plugins.evidence import Evidence
 from ge_core.plugins.info import GE_PLUGIN_API, OLDEST_API, PluginInfo
-from ge_core.plugins.plugin import LoadCost, Plugin, describe, implemented
+from ge_core.plugins.plugin import LoadCost, Plugin, describe, implemented, remedy
 
 _REQUIRED = {
     "frontend": ("ge_plugin_info", "ge_claims_model", "ge_import_model"),
@@ -44,7 +44,7 @@ def load(source: Source, *, trace: bool = False) -> Plugin | Broken:
     try:
         module = source.entry_point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may fail in any way; the reason is kept
-        return Broken(f"import failed: {describe(error)}", _import_fix(source, error), error)
+        return Broken(f"import failed: {describe(error)}", remedy(source, error), error)
     milliseconds = 1e3 * (time.perf_counter() - started)
     early_imports = tuple(sorted(_HEAVY.intersection(sys.modules) - present))
     return _check(source, module, LoadCost(milliseconds, early_imports), trace)
@@ -126,10 +126,3 @@ def _claims_everything(plugin: Plugin, update: str) -> Broken | None:
     if claimed:
         return Broken("ge_claims_model claims every object", update)
     return None
-
-
-def _import_fix(source: Source, error: BaseException) -> str:
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        missing = error.name.partition(".")[0]
-        return f"pip install --force-reinstall {source.distribution}   # brings what provides {missing!r}"
-    return f"pip install -U {source.distribution}"

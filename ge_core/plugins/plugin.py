@@ -167,8 +167,16 @@ def failure(source: Source, hook: str, error: BaseException) -> PluginError:
     return PluginError(
         f"the {source.kind} {source.name!r} failed in {hook}: {describe(error)}",
         where=f"{last_line(error)} ({source.distribution} {source.version})",
-        fix=f"pip install -U {source.distribution}, or tell its authors; GE_TRACE_PLUGINS=1 shows each call",
+        fix=f"{remedy(source, error)}; GE_TRACE_PLUGINS=1 shows each call",
     )
+
+
+def remedy(source: Source, error: BaseException) -> str:
+    """The pip line that mends a plugin which failed with this error, as far as one can."""
+    line = f"pip install -U {source.distribution}"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{line} (brings what provides {error.name.partition('.')[0]!r})"
+    return line
 
 
 def describe(error: BaseException) -> str:
@@ -178,8 +186,8 @@ def describe(error: BaseException) -> str:
 
 
 def last_line(error: BaseException) -> str:
-    """File and line of the innermost frame of the error."""
-    frames = traceback.extract_tb(error.__traceback__)
+    """File and line of the innermost frame of the error that stands in a file."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown line"
 
 

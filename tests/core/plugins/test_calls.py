@@ -213,3 +213,15 @@ def test_an_input_error_of_a_tensor_hook_reaches_the_caller(site):
     importlib.import_module("ge_frontend_wild").mood = "raise"
     with pytest.raises(InputError, match="wild"):
         plugin.tensor_to_numpy(WildTensor())
+
+
+def test_a_framework_that_is_missing_comes_with_the_pip_line(site):
+    source = "from absent_framework import tensor\n        raise ValueError("
+    site.add("wild", WILD.replace("raise ValueError(", source))
+    import importlib
+
+    plugin = site.host().frontend("wild")
+    importlib.import_module("ge_frontend_wild").mood = "raise"
+    with pytest.raises(PluginError, match="No module named 'absent_framework'") as caught:
+        plugin.run_original(lambda: 1, [], {})
+    assert caught.value.fix.startswith("pip install -U ge-frontend-wild (brings what provides 'absent_framework')")
