@@ -4,7 +4,7 @@
 # make zoo     imports, compiles and compares the model lists
 # make bench   the measurements
 
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV ?= .venv
 JOBS ?= 2
 

@@ -55,7 +55,7 @@ def from_numpy(array: np.ndarray, like: object) -> object:
     """
     import torch
 
-    shared: np.ndarray = array if _torch_takes(array) else np.array(array, order="C")
+    shared: np.ndarray = array if _torch_takes(array) else np.array(array, array.dtype.newbyteorder("="), order="C")
     tensor = None
     for name, dtype, carrier in _AS_INTEGER:
         if shared.dtype == dtype:
