@@ -16,6 +16,9 @@ from ge_core.errors import GraphError, InputError
 
 AtomKind = Literal["floordiv", "mod", "min", "max"]
 
+MAX_TERMS = 4096
+"""A product of sums grows exponentially with its text; no model comes near this."""
+
 
 @dataclass(frozen=True, order=True)
 class Symbol:
@@ -95,6 +98,8 @@ class Dim:
         return -1 * self + other
 
     def __mul__(self, other: Size) -> Size:
+        if len(self.terms) * len(_terms(other)) > MAX_TERMS:
+            raise GraphError(f"a size of more than {MAX_TERMS} terms")
         acc: dict[Monomial, int] = {}
         for m1, c1 in self.terms:
             for m2, c2 in _terms(other):
@@ -279,9 +284,9 @@ def mod(a: Size, b: Size) -> Size:
     if lo_a is not None and hi_a is not None and lo_b is not None and lo_a >= 0 and hi_a < lo_b:
         return a
     if isinstance(b, int) and isinstance(a, Dim):
-        a = _from({m: c % b for m, c in a.terms})
-        if isinstance(a, int):
-            return a % b
+        reduced = _from({m: c % b for m, c in a.terms})
+        if reduced != a:
+            return mod(reduced, b)
     return _atom("mod", a, b)
 
 
@@ -294,17 +299,19 @@ def ceildiv(a: Size, b: Size) -> Size:
 
 def minimum(a: Size, b: Size) -> Size:
     """The smaller of two sizes."""
-    known = less_equal(a, b)
-    if known is not None:
-        return a if known else b
+    if less_equal(a, b):
+        return a
+    if less_equal(b, a):
+        return b
     return _atom("min", *_ordered(a, b))
 
 
 def maximum(a: Size, b: Size) -> Size:
     """The larger of two sizes."""
-    known = less_equal(a, b)
-    if known is not None:
-        return b if known else a
+    if less_equal(a, b):
+        return b
+    if less_equal(b, a):
+        return a
     return _atom("max", *_ordered(a, b))
 
 

@@ -52,11 +52,16 @@ class DescriptorWriter:
             for symbol in sorted(dims.symbols(size)):
                 if self.symbols.setdefault(symbol.name, symbol) != symbol:
                     raise OfflineModelError(f"two symbols of different bounds are named {symbol.name}")
-            text = str(size)
-            if len(text) > MAX_EXPRESSION or dims.parse_with(text, self.symbols) != size:
+            text = self._texts[size] = str(size)
+            if not self._reads_back(text, size):
                 raise OfflineModelError(f"the size {text[:200]} cannot be written as text")
-            self._texts[size] = text
         return text
+
+    def _reads_back(self, text: str, size: Dim) -> bool:
+        try:
+            return len(text) <= MAX_EXPRESSION and dims.parse_with(text, self.symbols) == size
+        except GeError:
+            return False
 
     def plain(self, type: Type) -> Message:
         """The descriptor of a consumer's input: element type and shape as the producer states them."""
