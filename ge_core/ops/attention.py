@@ -52,7 +52,9 @@ def attention(c: Infer) -> list[TensorType]:
     key_batch, kv_heads, keys, key_size = _heads(c, 1, "kv_num_heads")
     value_batch, value_heads, values, value_size = _heads(c, 2, "kv_num_heads")
     _same(c, (key_batch, key_size), (batch, size), "sizes of K and Q (batch, head size)")
-    _same(c, (value_batch, value_heads, values), (key_batch, kv_heads, keys), "sizes of V and K (batch, heads, sequence)")
+    _same(
+        c, (value_batch, value_heads, values), (key_batch, kv_heads, keys), "sizes of V and K (batch, heads, sequence)"
+    )
     _divided(c, heads, kv_heads, "the number of query heads")
     _check_attention_attributes(c)
     total = keys

@@ -180,9 +180,7 @@ def linear_attention(
     beta: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     heads, kv_heads = call.attr("q_num_heads"), call.attr("kv_num_heads")
-    q, k, v = (
-        widen(split_heads(x, n)) for x, n in ((query, heads), (key, kv_heads), (value, kv_heads))
-    )
+    q, k, v = (widen(split_heads(x, n)) for x, n in ((query, heads), (key, kv_heads), (value, kv_heads)))
     batch, _, length, size = q.shape
     group = heads // kv_heads
     q = q.reshape(batch, kv_heads, group, length, size) * q.dtype.type(call.attr("scale") or 1 / math.sqrt(size))

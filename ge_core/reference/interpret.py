@@ -59,8 +59,13 @@ def _run(block: Block, values: dict[Value, Any], env: dict[str, int]) -> list[An
         inner: dict[Value, Any] = dict(zip(region.params, params, strict=True))
         for c in region.captures:
             inner[c.param] = read(c.outer)
-        # symbols defined inside a region are new in every run of it
-        return _run(region, inner, dict(env))
+        # symbols defined by a region's params or inside it are new in every run of it
+        its_env = dict(env)
+        for param, given in zip(region.params, params, strict=True):
+            if isinstance(param.type, TensorType) and param.type.shape is not None:
+                what = f"%{param.name} of {region.node!r}"
+                bind_shape(param.type.shape, given.shape, its_env, what, str(region.node and region.node.loc))
+        return _run(region, inner, its_env)
 
     for node in block.nodes:
         results = compute(node, [read(v) for v in node.inputs], env, run_region)
