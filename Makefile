@@ -22,7 +22,7 @@ projects = pyproject.toml $(wildcard frontends/*/pyproject.toml) $(wildcard back
 folders = . $(patsubst %/pyproject.toml,%,$(filter-out pyproject.toml,$(projects)))
 demo_projects = pyproject.toml frontends/torch/pyproject.toml
 
-.PHONY: demo test lint zoo bench environment clean
+.PHONY: demo test lint lint-rules lint-format lint-types zoo bench environment clean
 
 demo: $(VENV)/.demo
 	$(python) examples/pytorch_to_om.py
@@ -30,9 +30,15 @@ demo: $(VENV)/.demo
 test: environment
 	JOBS=$(JOBS) PYTHON=$(python) bash tests/run.sh
 
-lint: environment
+lint: lint-rules lint-format lint-types
+
+lint-rules: environment
 	$(python) -m ruff check .
+
+lint-format: environment
 	$(python) -m ruff format --check .
+
+lint-types: environment
 	$(python) -m mypy
 
 zoo: environment
