@@ -149,6 +149,8 @@ def _attributes(node: onnx.NodeProto, values: dict[str, Value | None]) -> dict[s
             continue
         else:
             out[a.name] = value
+    if node.op_type == "Split":
+        out.pop("num_outputs", None)  # in the IR the outputs themselves say how many
     return out
 
 
