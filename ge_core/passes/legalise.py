@@ -1,0 +1,57 @@
+"""Expands composites that a backend lacks, by the operators' decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ge_core.errors import PassError
+from ge_core.ir.builder import Builder
+from ge_core.ir.graph import Graph, Node
+from ge_core.ir.traverse import walk
+from ge_core.ops.registry import DECOMPOSITIONS
+from ge_core.passes.base import Pass, PassContext
+from ge_core.passes.retype import Retyper
+
+_DEPTH = 8
+
+
+@dataclass(frozen=True)
+class ExpandComposites(Pass):
+    """Replaces every node that `supports` denies and that has a decomposition, again in what comes out.
+
+    Attributes:
+        supports: whether the backend takes a node as it is. Nodes that it denies and that have no decomposition
+            stay; the backend's `check` reports them.
+
+    Enters regions.
+    """
+
+    supports: Callable[[Node], bool]
+
+    def run(self, graph: Graph, ctx: PassContext) -> bool:
+        retyper, changed = Retyper(graph), False
+        work = [(node, 0) for node in walk(graph)]
+        while work:
+            node, depth = work.pop()
+            expand = DECOMPOSITIONS.get(node.op)
+            if node.block is None or expand is None or self.supports(node):
+                continue
+            if depth == _DEPTH:
+                raise PassError(f"the decomposition of {node.op} does not end", where=node.loc)
+            if not ctx.allow(f"expand-{node.op}", node):
+                continue
+            before = node.prev
+            results = list(expand(Builder(node.block, node, node.loc), node))
+            made = node.block.nodes.first if before is None else before.next
+            while made is not None and made is not node:
+                work.append((made, depth + 1))
+                work.extend((inner, depth + 1) for r in made.regions.values() for inner in walk(r))
+                made = made.next
+            for old, new in zip(node.outputs, results, strict=True):
+                old.replace_uses(new)
+                retyper.replaced(old, new, f"decomposition of {node.op}")
+            node.block.nodes.remove(node)
+            changed = True
+        retyper.finish()
+        return changed
