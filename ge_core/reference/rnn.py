@@ -191,10 +191,7 @@ def lstm(
             gates = part + old @ weights
             i, o, forget, candidate = (gates[:, k * size : (k + 1) * size] for k in range(4))
             i = f(i if peep_i is None else i + peep_i * cell)
-            if coupled:
-                forget = 1 - i
-            else:
-                forget = f(forget if peep_f is None else forget + peep_f * cell)
+            forget = 1 - i if coupled else f(forget if peep_f is None else forget + peep_f * cell)
             cell = forget * cell + i * g(candidate)
             hidden = f(o if peep_o is None else o + peep_o * cell) * out(cell)
             return [hidden if projection is None else hidden @ projection, cell]
