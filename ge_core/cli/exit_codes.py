@@ -1,4 +1,4 @@
-"""The exit codes of `ge`; scripts may rely on them."""
+"""The exit codes of `ge`; scripts may rely on them. Their table stands in docs/command_line.md."""
 
 from __future__ import annotations
 
