@@ -25,6 +25,6 @@ def ge_plugin_info() -> PluginInfo:
 
 @hookimpl
 def ge_backend() -> Backend:
-    from ge_core.reference import ReferenceBackend
+    from ge_core.reference.backend import ReferenceBackend
 
     return ReferenceBackend()
