@@ -78,6 +78,8 @@ class Infer:
         declared = self.schema.attributes.get(name)
         if declared is None:
             raise self.error(f"no attribute {name}")
+        if declared.required:
+            raise self.error(f"attribute {name} is missing")
         return default if declared.default is None else declared.default
 
     def axis(self, name: str, rank: int, default: int | None = None) -> int:

@@ -20,7 +20,7 @@ TEXT = """graph net imported {
   input %x: float32[s, 4]
   input %"cond/0:1": bool[]
   const %one: float32[] = [1.0]
-  const %odd: float32[3] = [nan, -inf, 1e-30]
+  const %odd: float32[3] = [nan, -inf, 0.15625]
   state "cache" %k: float32[2] = [0.0, 0.0] -> %k2
   %y: float32[s, 4] = Add(%x, %one)
   %z: float32[s, 4] = If(%"cond/0:1") then_branch() captures(%y1: float32[s, 4] = %y) {
