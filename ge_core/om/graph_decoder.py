@@ -29,7 +29,9 @@ from ge_core.ops.infer import infer_types
 from ge_core.ops.schema import schema
 
 # A type rule may stumble over what no importer produces; for a file that is damage, not a defect of ours.
-_STUMBLES = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_STUMBLES = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
