@@ -106,7 +106,7 @@ class PluginHost:
         if claimants:
             names = [plugin.name for plugin in claimants]
             raise ModelImportError(
-                f"{' and '.join(repr(name) for name in names)} both claim this model",
+                f"{' and '.join(repr(name) for name in names)} {'both' if len(names) == 2 else 'all'} claim this model",
                 where=evidence,
                 fix=f"say which one reads it, for example framework={names[0]!r}",
             )
@@ -132,8 +132,8 @@ class PluginHost:
         """The frontend whose framework this tensor belongs to; None when it is nobody's. Cached by type."""
         kind = type(tensor)
         if kind not in self._tensor_owner:
-            readers = (plugin for plugin in self._usable("frontend") if plugin.tensor_to_numpy(tensor) is not None)
-            self._tensor_owner[kind] = next(readers, None)
+            owners = (plugin for plugin in self._usable("frontend") if self._asks_tensor(plugin, tensor))
+            self._tensor_owner[kind] = next(owners, None)
         return self._tensor_owner[kind]
 
     def tensor_to_numpy(self, tensor: object) -> np.ndarray | None:
@@ -213,11 +213,21 @@ class PluginHost:
         try:
             return plugin.claims(evidence)
         except GeError as error:
-            self._outcomes[("frontend", plugin.name)] = broken = Broken(
-                error.what, error.fix or f"pip install -U {plugin.source.distribution}", error
-            )
-            self._report(plugin.source, broken)
+            self._take_out(plugin, error)
             return False
+
+    def _asks_tensor(self, plugin: Plugin, tensor: object) -> bool:
+        try:
+            return plugin.tensor_to_numpy(tensor) is not None
+        except PluginError as error:  # an InputError, of a tensor that is its own but has no values, goes on
+            self._take_out(plugin, error)
+            return False
+
+    def _take_out(self, plugin: Plugin, error: GeError) -> None:
+        """Remember a loaded plugin as broken, since it failed where every frontend is asked."""
+        broken = Broken(error.what, error.fix or f"pip install -U {plugin.source.distribution}", error)
+        self._outcomes[(plugin.source.kind, plugin.name)] = broken
+        self._report(plugin.source, broken)
 
     def _missing(self, kind: Kind, name: str) -> PluginError:
         for source, broken in self._contested:

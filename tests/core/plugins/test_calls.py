@@ -225,3 +225,17 @@ def test_a_framework_that_is_missing_comes_with_the_pip_line(site):
     with pytest.raises(PluginError, match="No module named 'absent_framework'") as caught:
         plugin.run_original(lambda: 1, [], {})
     assert caught.value.fix.startswith("pip install -U ge-frontend-wild (brings what provides 'absent_framework')")
+
+
+def test_a_frontend_that_fails_at_every_tensor_does_not_stop_the_others(site, caplog):
+    import importlib
+
+    site.add("wild", WILD)
+    site.add("able", WILD)
+    host = site.host()
+    host.statuses()
+    importlib.import_module("ge_frontend_able").mood = "raise"
+    owner = host.tensor_owner(WildTensor())
+    assert owner is not None and owner.name == "wild"
+    assert [row.state for row in host.statuses()] == ["broken", "loaded"]
+    assert "the frontend 'able' failed in ge_tensor_to_numpy" in caplog.text
