@@ -117,7 +117,7 @@ def lrn(c: Infer) -> TensorType:
     return TensorType(float_dtype(c, 0), c.shape(0))
 
 
-@type_rule("Softmax", "LogSoftmax", "Hardmax")
+@type_rule("Softmax", "LogSoftmax")
 def softmax(c: Infer) -> TensorType:
     c.axis("axis", c.rank(0))
     return TensorType(float_dtype(c, 0), c.shape(0))

@@ -138,15 +138,6 @@ def log_softmax(call: Call, x: np.ndarray) -> np.ndarray:
     return narrow(log_softmax_along(np.atleast_1d(widen(x)), call.attr("axis")).reshape(x.shape), call.dtype())
 
 
-@kernel("Hardmax")
-def hardmax(call: Call, x: np.ndarray) -> np.ndarray:
-    wide, axis = np.atleast_1d(widen(x)), call.attr("axis")
-    y = np.zeros(wide.shape, call.dtype().numpy)
-    if wide.size:
-        np.put_along_axis(y, wide.argmax(axis=axis, keepdims=True), 1, axis)
-    return y.reshape(x.shape)
-
-
 @kernel("Dropout")
 def dropout(call: Call, x: np.ndarray, *_: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     return x, np.ones(x.shape, np.bool_)
