@@ -31,7 +31,7 @@ _FLOATING = (
     "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu", "Cos", "Cosh",
     "Conv", "ConvTranspose", "DeformConv", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish",
     "Hardmax", "LRN", "LeakyRelu", "Log", "LogSoftmax", "LpNormalization", "LpPool", "Mean", "Mish",
-    "NonMaxSuppression", "Reciprocal", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Round", "Selu",
+    "Reciprocal", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "Round", "Selu",
     "Shrink", "Sigmoid", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "SwiGLU", "Swish", "Tan", "Tanh",
     "ThresholdedRelu", "CausalConvWithState", "LinearAttention", "RotaryEmbedding",
 )  # fmt: skip

@@ -30,6 +30,10 @@ Effect = Literal["pure", "random", "state", "check"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _owner(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 class Registry(Generic[F]):
     """Callables by operator name, filled by importing the modules of a package on the first look-up."""
 
@@ -43,12 +47,10 @@ class Registry(Generic[F]):
 
         def register(function: F) -> F:
             for name in names:
-                if name in self._entries:
-                    other = self._entries[name]
-                    raise GraphError(
-                        f"{self.kind} of {name} given twice: {other.__module__}.{other.__qualname__} and "
-                        f"{function.__module__}.{function.__qualname__}"
-                    )
+                other = self._entries.get(name, function)
+                # a module whose import failed is imported again and gives the same names
+                if _owner(other) != _owner(function):
+                    raise GraphError(f"{self.kind} of {name} given twice: {_owner(other)} and {_owner(function)}")
                 self._entries[name] = function
             return function
 
@@ -56,9 +58,9 @@ class Registry(Generic[F]):
 
     def _load(self) -> None:
         if not self._loaded:
-            self._loaded = True
             for module in iter_modules(import_module(self.package).__path__):
                 import_module(f"{self.package}.{module.name}")
+            self._loaded = True
 
     def get(self, name: str) -> F | None:
         self._load()
