@@ -13,7 +13,7 @@ from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType, int32
 from ge_core.ir.types import Shape, TensorType
-from ge_core.ops.constraints import float_dtype, numeric_dtype, require_choice, require_rank
+from ge_core.ops.constraints import float_dtype, require_choice, require_rank
 from ge_core.ops.infer import Infer
 from ge_core.ops.registry import type_rule
 from ge_core.ops.windows import (
@@ -74,7 +74,7 @@ def _conv_shape(c: Infer, data: int, weights: int, bias: int) -> Shape:
 
 @type_rule("Conv")
 def conv(c: Infer) -> TensorType:
-    dtype = numeric_dtype(c, 0, 1, 2)
+    dtype = float_dtype(c, 0, 1, 2)
     return TensorType(dtype, _conv_shape(c, 0, 1, 2))
 
 
@@ -91,7 +91,7 @@ def qlinear_conv(c: Infer) -> TensorType:
 
 @type_rule("ConvTranspose")
 def conv_transpose(c: Infer) -> TensorType:
-    dtype = numeric_dtype(c, 0, 1, 2)
+    dtype = float_dtype(c, 0, 1, 2)
     x, w, kernel = _spatial(c, 0, 1)
     c.merge(x[1], w[0], "the channels of data and weights")
     group = _groups(c, w[0], "input channels")

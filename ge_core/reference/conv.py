@@ -98,10 +98,7 @@ def _convolve_depthwise(x: np.ndarray, w: np.ndarray, windows: Windows, y: np.nd
 @kernel("Conv")
 def conv(call: Call, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
     windows, positions = call_windows(call, w.shape[2:], x.shape[2:])
-    if x.dtype.kind in "iu":
-        y = _exact(x.astype(np.float64), w.astype(np.float64), windows, positions, call)
-    else:
-        y = convolve(widen(x), widen(w), windows, positions, call.attr("group"))
+    y = convolve(widen(x), widen(w), windows, positions, call.attr("group"))
     return narrow(_biased(y, bias), call.dtype())
 
 
@@ -147,8 +144,8 @@ def qlinear_conv(call: Call, *inputs: Any) -> np.ndarray:
 def conv_transpose(call: Call, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
     spatial, group = x.shape[2:], call.attr("group")
     windows, sizes = transposed_windows(call, lambda m: call.error(ExecutionError, m), w.shape[2:], spatial)
-    wide_x, wide_w = (v.astype(np.int64) if v.dtype.kind in "iu" else widen(v) for v in (x, w))
-    weights = wide_w.reshape(group, w.shape[0] // group, -1).swapaxes(1, 2)
+    wide_x = widen(x)
+    weights = widen(w).reshape(group, w.shape[0] // group, -1).swapaxes(1, 2)
     y = np.empty((len(x), w.shape[1] * group, *concrete(sizes)), wide_x.dtype)
     for image in range(len(x)):
         columns = wide_x[image].reshape(group, x.shape[1] // group, -1)
