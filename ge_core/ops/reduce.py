@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import reduce as fold
 
@@ -14,7 +15,7 @@ from ge_core.ops.registry import type_rule
 from ge_core.ops.shape import axes_of
 
 _ON_CONTENT: dict[str, Callable[[Sequence[Size]], Size]] = {
-    "ReduceSum": lambda elements: fold(lambda a, b: a + b, elements, 0),
+    "ReduceSum": lambda elements: fold(operator.add, elements),
     "ReduceProd": dims.product,
     "ReduceMax": lambda elements: fold(dims.maximum, elements),
     "ReduceMin": lambda elements: fold(dims.minimum, elements),
@@ -69,7 +70,7 @@ def cumulative(c: Infer) -> Type:
     return c.tensor(0)
 
 
-@type_rule("ge.LogCumSumExp")
+@type_rule("ge.LogCumSumExp", "Hardmax")
 def along_axis(c: Infer) -> Type:
     c.axis("axis", c.rank(0))
     return c.tensor(0)

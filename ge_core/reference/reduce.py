@@ -89,11 +89,9 @@ def arg(call: Call, x: Array) -> Array:
     axis = call.attr("axis") % x.ndim
     if x.shape[axis] == 0:
         raise call.error(ExecutionError, f"axis {axis} is empty")
-    if call.attr("select_last_index"):
-        places = x.shape[axis] - 1 - find(np.flip(x, axis), axis)
-    else:
-        places = find(x, axis)
-    places = np.asarray(places, np.int64)
+    last = bool(call.attr("select_last_index"))
+    places = np.asarray(find(np.flip(x, axis) if last else x, axis), np.int64)
+    places = x.shape[axis] - 1 - places if last else places
     return np.expand_dims(places, axis) if call.attr("keepdims") else places
 
 
@@ -135,3 +133,12 @@ def log_cumulative_sum_exp(call: Call, x: Array) -> Array:
     if x.ndim == 0:
         return x
     return convert(np.logaddexp.accumulate(widened(x).astype(np.float64), call.attr("axis")), call.dtype())
+
+
+@kernel("Hardmax")
+def hardmax(call: Call, x: Array) -> Array:
+    axis = call.attr("axis")
+    out = np.zeros(x.shape, x.dtype)
+    if x.size:
+        np.put_along_axis(out, np.expand_dims(widened(x).argmax(axis), axis), x.dtype.type(1), axis)
+    return out

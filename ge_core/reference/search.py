@@ -113,7 +113,7 @@ def non_max_suppression(
     least: Array | None = None,
 ) -> Array:
     most = 0 if limit is None else int(limit.reshape(()))
-    threshold = np.float32(0) if overlap is None else overlap.reshape(())
+    threshold = 0.0 if overlap is None else float(overlap.reshape(()))
     corners = _corners(boxes, call.attr("center_point_box"))
     found = []
     for batch, classes in enumerate(scores):
@@ -134,7 +134,7 @@ def _corners(boxes: Array, center: int) -> Array:
     return np.stack([pairs.min(-2), pairs.max(-2)], -2)
 
 
-def _suppress(corners: Array, candidates: Array, threshold: Array, most: int) -> list[int]:
+def _suppress(corners: Array, candidates: Array, threshold: float, most: int) -> list[int]:
     """Indices of the boxes that stay, best first."""
     area = np.prod(corners[:, 1] - corners[:, 0], -1)
     kept: list[int] = []

@@ -10,7 +10,7 @@ REDUCTIONS = ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "Reduce
               "ReduceProd", "ReduceSum", "ReduceSumSquare")  # fmt: skip
 
 
-@pytest.mark.parametrize("case", cases(*REDUCTIONS, "ArgMax", "ArgMin", "CumSum", "CumProd"))
+@pytest.mark.parametrize("case", cases(*REDUCTIONS, "ArgMax", "ArgMin", "CumSum", "CumProd", "Hardmax"))
 def test_onnx(case: Case) -> None:
     check_case(case)
 
