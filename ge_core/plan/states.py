@@ -96,9 +96,7 @@ class StateStore(Mapping[str, StateBuffer]):
 
     def __getitem__(self, name: str) -> StateBuffer:
         if name not in self._buffers:
-            raise InputError(
-                f"there is no state {name!r}", expected=", ".join(sorted(self._buffers)) or "no states"
-            )
+            raise InputError(f"there is no state {name!r}", expected=", ".join(sorted(self._buffers)) or "no states")
         return self._buffers[name]
 
     def __iter__(self) -> Iterator[str]:

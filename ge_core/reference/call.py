@@ -71,22 +71,14 @@ class Call:
         return kind(f"{self.node.op}: {message}", where=self.node.loc)
 
 
-def compute(
+def run_kernel(
     node: Node, inputs: Sequence[Any], env: dict[str, int], run_region: RunRegion | None = None
 ) -> list[Any]:
-    """Run the reference kernel of a node.
-
-    Args:
-        inputs: arrays in the order of `node.inputs`, None where those are None.
-        env: symbol values; sizes that this node defines are added.
-
-    Returns:
-        One value for each output, with the dtype of its type. Arrays are of the shapes that the type says for
-        the symbols of `env`; symbols first seen in an output's shape are bound from the result.
+    """Run the reference kernel of a node and return one result for each output, unchecked.
 
     Raises:
         BackendError: the operator has no reference kernel.
-        ExecutionError: the kernel reported a status, or its result contradicts the node's type.
+        ExecutionError: the kernel reported a status.
     """
     kernel = KERNELS.get(node.op)
     if kernel is None:
@@ -100,7 +92,25 @@ def compute(
     except (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError) as e:
         raise ExecutionError(f"{node.op} failed: {e}", where=node.loc) from e
     outputs = list(result) if isinstance(result, tuple) else [result]
-    outputs += [None] * (len(node.outputs) - len(outputs))
+    return outputs + [None] * (len(node.outputs) - len(outputs))
+
+
+def compute(node: Node, inputs: Sequence[Any], env: dict[str, int], run_region: RunRegion | None = None) -> list[Any]:
+    """Run the reference kernel of a node and check what it gives.
+
+    Args:
+        inputs: arrays in the order of `node.inputs`, None where those are None.
+        env: symbol values; sizes that this node defines are added.
+
+    Returns:
+        One value for each output, with the dtype of its type. Arrays are of the shapes that the type says for
+        the symbols of `env`; symbols first seen in an output's shape are bound from the result.
+
+    Raises:
+        BackendError: the operator has no reference kernel.
+        ExecutionError: the kernel reported a status, or its result contradicts the node's type.
+    """
+    outputs = run_kernel(node, inputs, env, run_region)
     return [_checked(node, i, outputs[i], env) for i in range(len(node.outputs))]
 
 
@@ -121,9 +131,7 @@ def _checked(node: Node, index: int, result: Any, env: dict[str, int]) -> Any:
     return array
 
 
-def bind_shape(
-    shape: Sequence[Size], actual: Sequence[int], env: dict[str, int], what: str, where: str
-) -> None:
+def bind_shape(shape: Sequence[Size], actual: Sequence[int], env: dict[str, int], what: str, where: str) -> None:
     """Check an actual shape against a type's shape; symbols seen for the first time are bound.
 
     Raises:

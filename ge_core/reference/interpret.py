@@ -44,12 +44,19 @@ def interpret(
         values[param] = given
     for state in graph.states:
         values[state.read] = (states or {}).get(state.name, state.initial.array())
-    outputs = _run(graph, values, env)
+    outputs = run_block(graph, values, env)
     after = {s.name: values[s.read if s.write is None else s.write] for s in graph.states}
     return outputs, after
 
 
-def _run(block: Block, values: dict[Value, Any], env: dict[str, int]) -> list[Any]:
+def run_block(block: Block, values: dict[Value, Any], env: dict[str, int]) -> list[Any]:
+    """Run the nodes of a block and return its outputs.
+
+    Args:
+        values: what its params, captures, inputs and states are; results are added.
+        env: symbol values; sizes that nodes define are added.
+    """
+
     def read(value: Value | None) -> Any:
         if value is None:
             return None
@@ -65,7 +72,7 @@ def _run(block: Block, values: dict[Value, Any], env: dict[str, int]) -> list[An
             if isinstance(param.type, TensorType) and param.type.shape is not None:
                 what = f"%{param.name} of {region.node!r}"
                 bind_shape(param.type.shape, given.shape, its_env, what, str(region.node and region.node.loc))
-        return _run(region, inner, its_env)
+        return run_block(region, inner, its_env)
 
     for node in block.nodes:
         results = compute(node, [read(v) for v in node.inputs], env, run_region)

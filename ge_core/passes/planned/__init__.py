@@ -1,0 +1,1 @@
+"""Passes for planned backends, in fixed order: group, select, relayout; order and placement follow in ge_core.plan."""

@@ -1,0 +1,172 @@
+"""From a legal graph to the best execution plan: group, select, relayout, order, place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ge_core.backend import Options, PlannedBackend, Precision, TargetInfo
+from ge_core.ir.dims import Symbol
+from ge_core.ir.graph import Graph, Node
+from ge_core.ir.traverse import walk
+from ge_core.passes.base import SWITCHES, PassContext
+from ge_core.passes.planned.group import GroupNodes, WhyNot
+from ge_core.passes.planned.relayout import Conversion, insert_conversions
+from ge_core.passes.planned.select import Selection, Selector
+from ge_core.plan.alias import Aliases
+from ge_core.plan.bind import bindings
+from ge_core.plan.emit import Emission, emit, needed_before_known
+from ge_core.plan.homes import NOTHING_SHARED, Sharing, find_homes
+from ge_core.plan.lifetimes import lifetimes
+from ge_core.plan.placement import Placer
+from ge_core.plan.plan import ExecutionPlan
+from ge_core.plan.reorder import reorder
+
+COMPARED = 4000
+"""Nodes up to which several ways of sharing are planned and the smallest arena wins."""
+
+
+@dataclass
+class PlanReport:
+    """What planning did, for the report.
+
+    Attributes:
+        why_not: edges that no group crosses.
+        selection: the chosen implementations.
+        conversions: inserted ge.Relayout and Cast nodes.
+        tried: arena bytes by way of sharing, the chosen one first.
+    """
+
+    why_not: list[WhyNot] = field(default_factory=list)
+    selection: Selection = field(default_factory=Selection)
+    conversions: list[Conversion] = field(default_factory=list)
+    tried: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """For whom a plan is made, and how.
+
+    Attributes:
+        switches: which of fusion, select, reorder and memory are on; see `ge_core.passes.base.SWITCHES`.
+        example: symbol values that figures are given for; unknown ones get a value within their bounds.
+    """
+
+    backend: PlannedBackend
+    target: str
+    options: Options = field(default_factory=dict)
+    switches: Collection[str] = SWITCHES
+    precision: Precision = "balanced"
+    example: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def info(self) -> TargetInfo:
+        """The target's own description."""
+        found = [t for t in self.backend.targets() if t.name == self.target]
+        return found[0] if found else TargetInfo(name=self.target)
+
+
+def build_plan(graph: Graph, request: PlanRequest, ctx: PassContext | None = None) -> tuple[ExecutionPlan, PlanReport]:
+    """Plan a legal graph; the graph is changed in place and its stage becomes "selected".
+
+    Raises:
+        PlanError: no plan exists.
+    """
+    ctx = ctx or PassContext(switches=frozenset(request.switches), precision=request.precision)
+    report = PlanReport()
+    graph.stage = "selected"
+    if "fusion" in request.switches:
+        GroupNodes(request.backend, report.why_not)(graph, ctx)
+    selector = Selector(
+        request.backend,
+        request.target,
+        request.options,
+        request.precision,
+        "select" in request.switches,
+        float(request.info.figures.get("bytes_per_second", 1e10)),
+    )
+    report.selection = selector.run(graph)
+    report.conversions = insert_conversions(graph, report.selection)
+    _implement_conversions(report, request)
+    if "reorder" in request.switches:
+        reorder(graph, report.selection.chosen)
+    return _smallest(graph, request, report), report
+
+
+def _implement_conversions(report: PlanReport, request: PlanRequest) -> None:
+    chosen = report.selection.chosen
+    for conversion in report.conversions:
+        node = conversion.value.producer
+        if node is not None and node not in chosen:
+            offered = request.backend.implementations(node, request.target, request.options)
+            if offered:
+                chosen[node] = min(offered, key=lambda i: i.cost)
+
+
+def _smallest(graph: Graph, request: PlanRequest, report: PlanReport) -> ExecutionPlan:
+    """The plan with the smallest arena among the ways of sharing; ties go to the one that copies least."""
+    best: ExecutionPlan | None = None
+    for name, sharing in _ways(graph, request):
+        plan = plan_selected(graph, request, report.selection, sharing)
+        assert plan.memory is not None
+        report.tried[name] = plan.memory.size
+        if best is None or best.memory is None or plan.memory.size < best.memory.size:
+            best = plan
+    assert best is not None
+    return best
+
+
+def _ways(graph: Graph, request: PlanRequest) -> list[tuple[str, Sharing]]:
+    if "memory" not in request.switches:
+        return [("nothing shared", NOTHING_SHARED)]
+    full = Sharing()
+    if sum(1 for _ in walk(graph)) > COMPARED:
+        return [("everything shared", full)]
+    ways = [("everything shared", full), ("no step in place", replace(full, in_place=False))]
+    if any(node.op == "Concat" for node in walk(graph)):
+        ways += [
+            ("concats copied", replace(full, concats=False)),
+            ("concats copied, no step in place", replace(full, concats=False, in_place=False)),
+        ]
+    return ways
+
+
+def plan_selected(
+    graph: Graph, request: PlanRequest, selection: Selection, sharing: Sharing | None = None
+) -> ExecutionPlan:
+    """The plan of a selected graph in its present order, with one way of sharing bytes, placed for the example."""
+    sharing = Sharing() if sharing is None else sharing
+    call_symbols = [b.symbol for b in bindings(graph.inputs)[0]]
+    lives = lifetimes(graph)
+    aliases = Aliases(graph, lives, {s.name for s in call_symbols})
+
+    def in_place(node: Node) -> Sequence[tuple[int, int]]:
+        chosen = selection.chosen.get(node)
+        return () if chosen is None else chosen.in_place
+
+    homes = find_homes(graph, lives, aliases, in_place, sharing)
+    plan = emit(
+        Emission(
+            graph,
+            lives,
+            aliases,
+            homes,
+            selection.chosen,
+            selection.reasons,
+            call_symbols,
+            request.info.alignment,
+            reuse="memory" in request.switches,
+        )
+    )
+    needed_before_known(plan)
+    plan.example = {s.name: example_value(s, request.example) for s in plan.symbols}
+    plan.memory = Placer(plan).at([plan.example[s.name] for s in plan.symbols], "default").memory
+    return plan
+
+
+def example_value(symbol: Symbol, given: Mapping[str, int]) -> int:
+    """The given value of a symbol, else one within its bounds."""
+    if symbol.name in given:
+        return given[symbol.name]
+    wanted = max(symbol.lo, 16)
+    return wanted if symbol.hi is None else min(wanted, symbol.hi)

@@ -1,0 +1,162 @@
+"""Places for the shapes of a call: sizes evaluated, buffers placed again, results kept for shapes seen lately."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ge_core.errors import PlanError
+from ge_core.ir.types import TensorType
+from ge_core.memory import CompoundBuffer, Effort, MemoryPlan, Rect, place, validate
+from ge_core.passes.base import debug_from_environment
+from ge_core.plan.plan import Buffer, ExecutionPlan
+from ge_core.plan.sizes import SizeTable, names_in, upper_bound
+
+REMEMBERED = 64
+"""Shapes whose placement is kept."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Everything about a plan that depends on the shapes of a call.
+
+    Attributes:
+        env: symbol values by name.
+        memory: the arena's plan.
+        starts: per buffer its offset in the arena, -1 for buffers that are elsewhere.
+        sizes: per buffer its bytes (an upper bound where data decide), -1 where unknown.
+        shapes: per value its shape, None where a call cannot know it.
+        offsets: per value its bytes from the start of its buffer.
+    """
+
+    env: Mapping[str, int]
+    memory: MemoryPlan
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    shapes: tuple[tuple[int, ...] | None, ...]
+    offsets: tuple[int, ...]
+
+    @property
+    def arena(self) -> int:
+        """Bytes of the arena."""
+        return self.memory.size
+
+
+class Placer:
+    """Places the buffers of one plan; safe to use from several threads."""
+
+    def __init__(self, plan: ExecutionPlan) -> None:
+        self.plan = plan
+        self._names = tuple(s.name for s in plan.symbols)
+        self._table = SizeTable(self._names)
+        self._shapes = [self._shape(v.type) if v.view else None for v in plan.values]
+        self._offsets = [self._table.add(v.offset) for v in plan.values]
+        self._sizes: list[int | None] = []
+        self._rects: list[tuple[tuple[int, int, int, int], ...]] = []
+        for buffer in plan.buffers:
+            self._add(buffer)
+        self._kept: OrderedDict[tuple[int, ...], Placement] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def at(self, values: Sequence[int], effort: Effort = "fast") -> Placement:
+        """The placement for symbol values in the order of `plan.symbols`."""
+        key = tuple(values)
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        found = self._place(key, None, effort if key else "default")
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > REMEMBERED:
+                self._kept.popitem(last=False)
+        return found
+
+    def keep(self, values: Sequence[int], memory: MemoryPlan) -> Placement:
+        """Take a placement that was made before (at compile time) for these symbol values."""
+        key = tuple(values)
+        self._kept[key] = found = self._place(key, memory, "default")
+        return found
+
+    def compound(self, values: Sequence[int]) -> list[CompoundBuffer]:
+        """What the memory planner gets: the buffers of the arena, sizes evaluated."""
+        return self._compound(values, self._table.evaluate(tuple(values)))
+
+    def _shape(self, type: object) -> tuple[int, ...] | None:
+        assert isinstance(type, TensorType) and type.shape is not None
+        return tuple(self._table.add(d) for d in type.shape)
+
+    def _add(self, buffer: Buffer) -> None:
+        known = buffer.size is not None and names_in([buffer.size]) <= set(self._names)
+        self._sizes.append(self._table.add(buffer.size) if known and buffer.size is not None else None)
+        if known:
+            self._rects.append(
+                tuple((self._table.add(e.offset), self._table.add(e.size), e.start, e.end) for e in buffer.extents)
+            )
+        else:
+            self._rects.append(())
+
+    def _compound(self, values: Sequence[int], sizes: Sequence[int]) -> list[CompoundBuffer]:
+        found = []
+        for buffer, known, rects in zip(self.plan.buffers, self._sizes, self._rects, strict=True):
+            if buffer.kind != "arena":
+                continue
+            if known is not None:
+                shape = tuple(Rect(sizes[o], sizes[n], start, end) for o, n, start, end in rects)
+            else:
+                shape = self._bounded(buffer, values)
+            found.append(CompoundBuffer(buffer.name, shape, buffer.alignment))
+        return found
+
+    def _bounded(self, buffer: Buffer, values: Sequence[int]) -> tuple[Rect, ...]:
+        """The extents of a buffer whose size depends on data, at its upper bound."""
+        size = self._bound(buffer, values)
+        return tuple(Rect(0, size, e.start, e.end) for e in buffer.extents)
+
+    def _bound(self, buffer: Buffer, values: Sequence[int]) -> int:
+        assert buffer.size is not None
+        size = upper_bound(buffer.size, dict(zip(self._names, values, strict=True)))
+        if size is None:
+            raise PlanError(f"the buffer {buffer.name} of {buffer.size} bytes has no upper bound")
+        return max(size, 0)
+
+    def _place(self, values: tuple[int, ...], memory: MemoryPlan | None, effort: Effort) -> Placement:
+        sizes = self._table.evaluate(values)
+        if memory is None or debug_from_environment():
+            buffers = self._compound(values, sizes)
+            memory = memory or place(buffers, effort=effort)
+            if debug_from_environment():
+                check(buffers, memory)
+        starts = tuple(memory.offsets.get(b.name, -1) if b.kind == "arena" else -1 for b in self.plan.buffers)
+        known = []
+        for buffer, index in zip(self.plan.buffers, self._sizes, strict=True):
+            if index is not None:
+                known.append(sizes[index])
+            else:
+                known.append(self._bound(buffer, values) if buffer.kind == "arena" else -1)
+        return Placement(
+            dict(zip(self._names, values, strict=True)),
+            memory,
+            starts,
+            tuple(known),
+            tuple(None if s is None else tuple(sizes[i] for i in s) for s in self._shapes),
+            tuple(sizes[i] for i in self._offsets),
+        )
+
+
+def check(buffers: Sequence[CompoundBuffer], memory: MemoryPlan) -> None:
+    """Have the independent validator look at a placement.
+
+    Raises:
+        PlanError: it finds something.
+    """
+    verdicts = validate(buffers, memory)
+    if verdicts:
+        raise PlanError(
+            "the memory plan is not valid",
+            details=[f"{v.kind}: {v.buffer} {v.other} {v.detail}" for v in verdicts[:20]],
+            fix="this is a fault of ge: please report it with the model",
+        )

@@ -1,0 +1,147 @@
+"""How a value's elements lie in the bytes of its buffer, by type and layout, for host code.
+
+Native kernels know their layouts; host steps and the reference target read and write through this file alone.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ge_core.errors import PlanError
+from ge_core.ir.dtype import DType, pack, unpack
+from ge_core.ir.types import Layout
+
+Shape = tuple[int, ...]
+
+
+class Codec:
+    """Reads and writes the logical array of one value.
+
+    Args:
+        dtype: element type.
+        layout: None is row-major.
+
+    Attributes:
+        direct: the logical array is a numpy view of the bytes, so that `view` works.
+        writable: writing through that view is all that `store` would do (there is no halo to fill).
+    """
+
+    def __init__(self, dtype: DType, layout: Layout | None) -> None:
+        self.dtype = dtype
+        self.layout = None if layout is None or layout.is_row_major else layout
+        self.direct = dtype.bits >= 8 and not (self.layout and self.layout.blocks)
+        self.writable = self.direct and not self._halo
+
+    @property
+    def _halo(self) -> bool:
+        return self.layout is not None and any(map(any, self.layout.halo))
+
+    def storage_shape(self, shape: Shape) -> Shape:
+        """Sizes of the storage axes for a logical shape."""
+        if self.layout is None:
+            return shape
+        return tuple(int(d) for d in self.layout.storage_shape(shape) if isinstance(d, int))
+
+    def nbytes(self, shape: Shape) -> int:
+        """Bytes of the buffer for a logical shape."""
+        count = 1
+        for d in self.storage_shape(shape):
+            count *= d
+        return self.dtype.nbytes(count)
+
+    def view(self, data: np.ndarray, shape: Shape) -> np.ndarray:
+        """The logical array in the bytes `data` (uint8, at least `nbytes(shape)`), sharing memory."""
+        if not self.direct:
+            raise PlanError(f"{self.dtype} in layout {self.layout} has no view")
+        n = self.nbytes(shape)
+        if self.layout is None:
+            return data[:n].view(self.dtype.numpy).reshape(shape)
+        stored = data[:n].view(self.dtype.numpy).reshape(self.storage_shape(shape))
+        return self._interior(stored, shape)
+
+    def load(self, data: np.ndarray, shape: Shape) -> np.ndarray:
+        """The logical array; a view where there is one, else a new array."""
+        if self.direct:
+            return self.view(data, shape)
+        n = self.nbytes(shape)
+        stored = unpack(data[:n].data, self.dtype, self.storage_shape(shape))
+        if self.layout is None:
+            return stored
+        return self._interior(self._joined(stored, shape), shape)
+
+    def store(self, data: np.ndarray, shape: Shape, array: np.ndarray) -> None:
+        """Write a logical array, with halo and block padding."""
+        if self.writable:
+            np.copyto(self.view(data, shape), array)
+            return
+        n = self.nbytes(shape)
+        if self.layout is None:
+            data[:n] = np.frombuffer(pack(array, self.dtype), np.uint8)
+            return
+        padded = np.full(self._padded(shape), self.layout.fill, self.dtype.numpy)
+        before = [h[0] for h in self.layout.halo] or [0] * len(shape)
+        inner = tuple(slice(b, b + d) for b, d in zip(before, shape, strict=True))
+        padded[inner] = array
+        data[:n] = np.frombuffer(pack(self._split(padded), self.dtype), np.uint8)
+
+    def _padded(self, shape: Shape) -> Shape:
+        """The logical shape with halo, rounded up to whole blocks."""
+        assert self.layout is not None
+        sizes = [d + sum(self.layout.halo[i]) if self.layout.halo else d for i, d in enumerate(shape)]
+        for axis, block in self._block_of().items():
+            sizes[axis] = -(-sizes[axis] // block) * block
+        return tuple(sizes)
+
+    def _block_of(self) -> dict[int, int]:
+        assert self.layout is not None
+        blocks: dict[int, int] = {}
+        for axis, block in self.layout.blocks:
+            blocks[axis] = blocks.get(axis, 1) * block
+        return blocks
+
+    def _split_axes(self) -> tuple[int, ...]:
+        """For each storage axis its position after every logical axis is split into (outer, blocks...)."""
+        assert self.layout is not None
+        rank = len(self.layout.order)
+        position: dict[tuple[int, int], int] = {}
+        for axis in range(rank):
+            for k in range(1 + sum(1 for a, _ in self.layout.blocks if a == axis)):
+                position[axis, k] = len(position)
+        seen = dict.fromkeys(range(rank), 0)
+        axes = [position[axis, 0] for axis in self.layout.order]
+        for axis, _ in self.layout.blocks:
+            seen[axis] += 1
+            axes.append(position[axis, seen[axis]])
+        return tuple(axes)
+
+    def _split_shape(self, padded: Shape) -> Shape:
+        assert self.layout is not None
+        out: list[int] = []
+        for axis, size in enumerate(padded):
+            blocks = [b for a, b in self.layout.blocks if a == axis]
+            out += [size // int(np.prod(blocks, dtype=np.int64)), *blocks]
+        return tuple(out)
+
+    def _split(self, padded: np.ndarray) -> np.ndarray:
+        """Padded logical array -> storage array."""
+        return padded.reshape(self._split_shape(padded.shape)).transpose(self._split_axes())
+
+    def _joined(self, stored: np.ndarray, shape: Shape) -> np.ndarray:
+        """Storage array -> padded logical array."""
+        return stored.transpose(np.argsort(self._split_axes())).reshape(self._padded(shape))
+
+    def _interior(self, array: np.ndarray, shape: Shape) -> np.ndarray:
+        """The logical array inside a padded logical array, or inside a storage array without blocks."""
+        assert self.layout is not None
+        if not self.layout.blocks:
+            array = array.transpose(np.argsort(self.layout.order))
+        before = [h[0] for h in self.layout.halo] or [0] * len(shape)
+        return array[tuple(slice(b, b + d) for b, d in zip(before, shape, strict=True))]
+
+
+@lru_cache(maxsize=4096)
+def codec(dtype: DType, layout: Layout | None) -> Codec:
+    """The codec of an element type and layout."""
+    return Codec(dtype, layout)
