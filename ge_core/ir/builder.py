@@ -22,7 +22,7 @@ from ge_core.ir.dims import Dim, Size
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, State, Value
 from ge_core.ir.location import UNKNOWN, Location
-from ge_core.ir.types import TensorType, Type
+from ge_core.ir.types import SequenceType, TensorType, Type
 from ge_core.ops.infer import infer_types
 from ge_core.ops.schema import Attribute, Schema, schema
 
@@ -271,7 +271,7 @@ class _GeDomain:
 
 
 def region_params(node: Node, name: str) -> list[tuple[str, Type]]:
-    """Names and types of the params that a region of If, Loop, Scan or ge.Fused takes, from the node's inputs.
+    """Names and types of the params that a node's region takes, from the node's inputs.
 
     A loop-carried value starts with the type of its initial value; where the body changes a size, give the
     region ready-made with the wider type.
@@ -300,6 +300,8 @@ def region_params(node: Node, name: str) -> list[tuple[str, Type]]:
             axis %= len(t.shape)
             out.append((f"x{k}", TensorType(t.dtype, t.shape[:axis] + t.shape[axis + 1 :])))
         return out
+    if node.op == "SequenceMap":
+        types = [t.element if isinstance(t, SequenceType) else t for t in types]
     return [(f"p{k}", t) for k, t in enumerate(types)]
 
 

@@ -64,17 +64,10 @@ def join(c: Infer, index: int, paths: Sequence[Path]) -> Type:
     Raises:
         TypeRuleError: element types or kinds of type differ.
     """
-    first = paths[0][0]
-    if any(type(t) is not type(first) for t, _ in paths):
-        raise c.error(f"output {index} is {' or '.join(str(t) for t, _ in paths)}")
-    if isinstance(first, (SequenceType, OptionalType)):
-        if all(t == first for t, _ in paths) and not any(hidden & type_symbols(t) for t, hidden in paths):
-            return first
-        elements = [t.element for t, _ in paths if isinstance(t, (SequenceType, OptionalType))]
-        dtypes = {e.dtype for e in elements if isinstance(e, TensorType)}
-        if len(dtypes) != 1 or not all(isinstance(e, TensorType) for e in elements):
-            raise c.error(f"output {index} is {' or '.join(str(t) for t, _ in paths)}")
-        return type(first)(TensorType(dtypes.pop(), None))
+    types = [t for t, _ in paths]
+    hidden = frozenset[Symbol]().union(*(h for _, h in paths))
+    if not all(isinstance(t, TensorType) for t in types):
+        return _joined_containers(c, index, types, hidden)
     tensors = [t for t, _ in paths if isinstance(t, TensorType)]
     dtype = tensors[0].dtype
     if any(t.dtype != dtype for t in tensors):
@@ -82,12 +75,28 @@ def join(c: Infer, index: int, paths: Sequence[Path]) -> Type:
     ranks = {t.rank for t in tensors}
     if len(ranks) != 1 or None in ranks:
         return TensorType(dtype, None)
-    hidden = frozenset[Symbol]().union(*(h for _, h in paths))
     shape = [
         _joined(c, index, axis, sizes, hidden)
         for axis, sizes in enumerate(zip(*(t.shape or () for t in tensors), strict=True))
     ]
     return TensorType(dtype, tuple(shape))
+
+
+def _joined_containers(c: Infer, index: int, types: Sequence[Type], hidden: frozenset[Symbol]) -> Type:
+    """Sequences and optionals: elements of different shapes have an unknown one; what may be absent is optional."""
+    if any(isinstance(t, OptionalType) for t in types):
+        inner = [t.element if isinstance(t, OptionalType) else t for t in types]
+        same = all(t == inner[0] for t in inner) and not type_symbols(inner[0]) & hidden
+        joined = inner[0] if same else join(c, index, [(t, hidden) for t in inner])
+        assert isinstance(joined, (TensorType, SequenceType))
+        return OptionalType(joined)
+    elements = [t.element for t in types if isinstance(t, SequenceType)]
+    dtypes = {e.dtype for e in elements if isinstance(e, TensorType)}
+    if len(elements) < len(types) or len(dtypes) != 1 or any(isinstance(e, OptionalType) for e in elements):
+        raise c.error(f"output {index} is {' or '.join(map(str, types))}")
+    if all(t == types[0] for t in types) and not type_symbols(types[0]) & hidden:
+        return types[0]
+    return SequenceType(TensorType(dtypes.pop(), None))
 
 
 def _joined(c: Infer, index: int, axis: int, sizes: Sequence[Size], hidden: frozenset[Symbol]) -> Size:
@@ -147,7 +156,9 @@ def fused(c: Infer) -> list[Type]:
 def _check_accepts(c: Infer, param: Value, given: Type, what: str) -> None:
     """A param can hold values of another type: same element type and rank, no size that provably differs."""
     if not isinstance(param.type, TensorType) or not isinstance(given, TensorType):
-        if type(param.type) is not type(given):
+        takes = param.type.element if isinstance(param.type, OptionalType) else param.type
+        gives = given.element if isinstance(given, OptionalType) else given
+        if type(takes) is not type(gives) or (isinstance(given, OptionalType) and takes is param.type):
             raise c.error(f"{what} is {given}, the body takes {param.type}")
         return
     wanted = param.type
