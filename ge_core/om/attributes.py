@@ -43,6 +43,7 @@ _LIST_FIELDS = {
     _STRING: "s", _INT: "i", _FLOAT: "f", _BOOL: "b", _BYTES: "bt", _DESC: "td", _TENSOR: "t", _GRAPH: "g",
     _NAMED: "na", _DTYPE: "dt",
 }  # fmt: skip
+_LIST_TYPES = {name: kind for kind, name in _LIST_FIELDS.items()}
 _MESSAGE_FIELDS = {"TensorDescriptor": ("td", _DESC), "TensorDef": ("t", _TENSOR), "GraphDef": ("g", _GRAPH)}
 
 
@@ -181,16 +182,17 @@ def _set_list(attr: Message, values: Sequence[Any]) -> None:
 
 
 def _decode_list(listed: Message) -> list[Any]:
-    filled = [(kind, name) for kind, name in _LIST_FIELDS.items() if len(getattr(listed, name))]
+    filled = [(field.name, values) for field, values in listed.ListFields() if field.name != "val_type"]
     if not filled:
         return []
     if len(filled) > 1:
         raise OfflineModelError("a list attribute that mixes types")
-    kind, name = filled[0]
+    ((name, values),) = filled
+    kind = _LIST_TYPES[name]
     # GE itself writes some lists (port names) without a val_type.
     if listed.val_type not in (_UNKNOWN_LIST, kind):
         raise OfflineModelError(f"a list attribute of type {listed.val_type} that holds type {kind}")
-    return [_decoded("func" if name == "na" else name, value) for value in getattr(listed, name)]
+    return [_decoded("func" if name == "na" else name, value) for value in values]
 
 
 def _decoded(name: str, value: Any) -> Any:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ge_core.errors import GeError, OfflineModelError
 from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.dtype import DTYPES, DType
-from ge_core.ir.graph import Value
+from ge_core.ir.graph import Content, Value
 from ge_core.ir.types import Layout, OptionalType, SequenceType, TensorType, Type
 from ge_core.om import attributes
 from ge_core.om import vocabulary as words
@@ -119,12 +120,24 @@ class DescriptorWriter:
         described.shape.dim.extend(words.UNKNOWN_DIM if isinstance(size, Dim) else size for size in tensor.shape)
 
 
+@dataclass(frozen=True)
+class Description:
+    """What a descriptor says: a type, known elements, a storage layout; `dtype` and `dims` are GE's numbers."""
+
+    type: Type
+    content: Content | None
+    layout: Layout | None
+    dtype: int
+    dims: tuple[int, ...]
+
+
 class DescriptorReader:
     """Reads descriptors of one entry graph, whose symbols are given."""
 
     def __init__(self, symbols: Mapping[str, Symbol]) -> None:
         self.symbols = symbols
         self._sizes: dict[str, Size] = {}
+        self._found: dict[bytes, Description] = {}
 
     def size(self, text: Any) -> Size:
         """The size of a text.
@@ -146,37 +159,37 @@ class DescriptorReader:
             self._sizes[text] = found
         return found
 
-    def type(self, described: Message, extra: Mapping[str, Any] | None = None) -> Type:
-        """The type that a descriptor states; `extra` are its decoded attributes when already at hand."""
-        extra = attributes.decode_map(described.attr) if extra is None else extra
-        found: Type = TensorType(_dtype(described.dtype, extra), self._shape(described, extra))
-        names = extra.get(words.CONTAINER, [])
-        if not isinstance(names, list) or len(names) > _MAX_CONTAINERS:
-            raise OfflineModelError("a type of too many containers")
-        for name in reversed(names):
-            if name not in _CONTAINERS:
-                raise OfflineModelError(f"a type in an unknown container {name!r}")
-            if isinstance(found, _CONTAINERS[name]):
-                raise OfflineModelError(f"a {name} directly in a {name}")
-            found = _CONTAINERS[name](found)  # type: ignore[arg-type]
+    def read(self, described: Message) -> Description:
+        """What a descriptor says beside the name.
+
+        Raises:
+            OfflineModelError: an unknown element type, sizes that are none, or parts that contradict each other.
+        """
+        name, described.name = described.name, ""
+        key = described.SerializeToString(deterministic=True)
+        described.name = name
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._read(described)
         return found
 
-    def tensor(self, described: Message, extra: Mapping[str, Any] | None = None) -> TensorType:
+    def tensor(self, described: Message) -> TensorType:
         """The type of a descriptor that must be a tensor's."""
-        found = self.type(described, extra)
+        found = self.read(described).type
         if not isinstance(found, TensorType):
             raise OfflineModelError(f"{described.name or 'a value'} is {found}, expected a tensor")
         return found
 
-    def describe(self, value: Value, extra: Mapping[str, Any]) -> None:
-        """Give a value the content and layout that its descriptor's attributes state."""
+    def _read(self, described: Message) -> Description:
+        extra = attributes.decode_map(described.attr)
+        tensor = TensorType(_dtype(described.dtype, extra), self._shape(described, extra))
         content = extra.get(words.CONTENT)
         if content is not None:
             if not isinstance(content, list) or not content:
-                raise OfflineModelError(f"the content of {value.name} is no list of sizes")
-            value.content = tuple(self.size(text) for text in content[1:])
-        if words.LAYOUT in extra:
-            value.layout = _layout(extra[words.LAYOUT], value.tensor.rank)
+                raise OfflineModelError("a content that is no list of sizes")
+            content = tuple(self.size(text) for text in content[1:])
+        layout = _layout(extra[words.LAYOUT], tensor.rank) if words.LAYOUT in extra else None
+        return Description(_contained(tensor, extra), content, layout, described.dtype, tuple(described.shape.dim))
 
     def _shape(self, described: Message, extra: Mapping[str, Any]) -> tuple[Size, ...] | None:
         stated = tuple(described.shape.dim)
@@ -206,6 +219,21 @@ def _dtype(number: int, extra: Mapping[str, Any]) -> DType:
     if number not in _BY_PROTO:
         raise OfflineModelError(f"element type number {number} is not supported")
     return _BY_PROTO[number]
+
+
+def _contained(tensor: TensorType, extra: Mapping[str, Any]) -> Type:
+    """The type of a tensor in the containers that a descriptor names."""
+    found: Type = tensor
+    names = extra.get(words.CONTAINER, [])
+    if not isinstance(names, list) or len(names) > _MAX_CONTAINERS:
+        raise OfflineModelError("a type of too many containers")
+    for name in reversed(names):
+        if name not in _CONTAINERS:
+            raise OfflineModelError(f"a type in an unknown container {name!r}")
+        if isinstance(found, _CONTAINERS[name]):
+            raise OfflineModelError(f"a {name} directly in a {name}")
+        found = _CONTAINERS[name](found)  # type: ignore[arg-type]
+    return found
 
 
 def _tensor(type: Type) -> TensorType:

@@ -18,7 +18,7 @@ from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.verifier import STAGES, verify
 from ge_core.om import vocabulary as words
 from ge_core.om.attributes import decode_map
-from ge_core.om.descriptors import DescriptorReader
+from ge_core.om.descriptors import Description, DescriptorReader
 from ge_core.om.messages import Message, field_number, parse
 from ge_core.om.operator_attributes import read_attributes
 from ge_core.om.seal import PAD_ATTRIBUTE, SEAL_ATTRIBUTE
@@ -166,11 +166,12 @@ class _EntryReader:
             table[name] = Symbol(name, lo, hi)
         return table
 
-    def define(self, value: Value, described: Message, extra: Mapping[str, Any] | None = None) -> Value:
-        """Check a new value's name, and give it what its descriptor states beside the type."""
-        if self.graph.fresh_name(described.name) != described.name or not described.name:
-            raise OfflineModelError(f"two values are named {described.name[:80]!r}")
-        self.descriptors.describe(value, decode_map(described.attr) if extra is None else extra)
+    def value(self, name: str, described: Description, producer: Node | None, block: Block) -> Value:
+        """A new value, whose name must be new."""
+        if self.graph.fresh_name(name) != name or not name:
+            raise OfflineModelError(f"two values are named {name[:80]!r}")
+        value = Value(name, described.type, producer, block)
+        value.content, value.layout = described.content, described.layout
         return value
 
 
@@ -227,11 +228,9 @@ class _BlockReader:
         """The value of an output descriptor; sources have exactly one."""
         if producer is None and len(op.output_desc) != 1:
             raise OfflineModelError(f"{op.type} with {len(op.output_desc)} outputs")
-        described = op.output_desc[index]
-        extra = decode_map(described.attr)
-        value = Value(described.name, self.entry.descriptors.type(described, extra), producer, self.block)
-        self.entry.define(value, described, extra)
-        self.stated[value] = (described.dtype, tuple(described.shape.dim))
+        described = self.entry.descriptors.read(op.output_desc[index])
+        value = self.entry.value(op.output_desc[index].name, described, producer, self.block)
+        self.stated[value] = (described.dtype, described.dims)
         outputs = self.outputs.setdefault(op.name, [])
         if len(outputs) != index:
             raise OfflineModelError("two operators have this name")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from ge_core.errors import OfflineModelError
 from ge_core.ir import DTYPES, Layout, OptionalType, SequenceType, Size, TensorType, Type, Value, symbol
 from ge_core.ir.dims import Symbol, floordiv, maximum, minimum, mod, symbols
-from ge_core.om import vocabulary as words
 from ge_core.om.attributes import decode_map, encode_map
 from ge_core.om.descriptors import DescriptorReader, DescriptorWriter
 
@@ -49,10 +48,9 @@ def through(value: Value) -> Value:
     """The value after writing and reading its descriptor."""
     writer = DescriptorWriter()
     described = writer.of(value)
-    reader = DescriptorReader(writer.symbols)
-    extra = decode_map(described.attr)
-    back = Value(described.name, reader.type(described, extra))
-    reader.describe(back, extra)
+    found = DescriptorReader(writer.symbols).read(described)
+    back = Value(described.name, found.type)
+    back.content, back.layout = found.content, found.layout
     return back
 
 
@@ -156,18 +154,15 @@ def test_unsound_descriptors_are_refused(act: Any, message: str) -> None:
     writer = DescriptorWriter()
     described = writer.of(Value("x", TensorType(DTYPES[0], (N, 4))))
     act(described)
-    reader = DescriptorReader(writer.symbols)
     with pytest.raises(OfflineModelError, match=message):
-        extra = decode_map(described.attr)
-        reader.describe(Value("x", reader.type(described, extra)), extra)
+        DescriptorReader(writer.symbols).read(described)
 
 
 def test_negative_sizes_are_refused() -> None:
     described = DescriptorWriter().of(Value("x", TensorType(DTYPES[0], (3, 4))))
     set_dims(3, -4)(described)
     with pytest.raises(OfflineModelError, match="size of -4"):
-        DescriptorReader({}).type(described)
-    assert words.UNKNOWN_DIM == -1
+        DescriptorReader({}).read(described)
 
 
 def test_expressions_that_would_explode_are_refused() -> None:
