@@ -15,6 +15,7 @@ import numpy as np
 
 from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, Value, source_of
 from ge_core.ir.traverse import effect_of
+from ge_core.ir.types import TensorType
 from ge_core.ops.schema import schema
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.locations import merged
@@ -114,10 +115,14 @@ def _attr_key(attr: Attr) -> Hashable:
 
 def _merge_constants(graph: Graph, ctx: PassContext) -> bool:
     """Point all uses of equal constants at the first; a digest is taken only where a sample agrees."""
-    by_sample: dict[Hashable, list[Value]] = {}
+    by_type: dict[TensorType, list[Value]] = {}
     for value in graph.constants:
-        assert value.constant is not None
-        by_sample.setdefault((value.constant.type, _sample(value.constant)), []).append(value)
+        by_type.setdefault(value.tensor, []).append(value)
+    by_sample: dict[Hashable, list[Value]] = {}
+    for group in by_type.values():
+        for value in group if len(group) > 1 else ():
+            assert value.constant is not None
+            by_sample.setdefault((value.tensor, _sample(value.constant)), []).append(value)
     changed = False
     for group in by_sample.values():
         if len(group) == 1:
@@ -140,5 +145,7 @@ def _sample(constant: Constant) -> bytes:
         return b""
     if constant.type.dtype.kind == "string":
         return repr(array.reshape(-1)[:_SAMPLES].tolist()).encode()
+    if array.size <= _SAMPLES:
+        return array.tobytes()
     at = np.unique(np.linspace(0, array.size - 1, _SAMPLES).astype(np.int64))
     return np.asarray(array[np.unravel_index(at, array.shape)]).tobytes()
