@@ -1,0 +1,128 @@
+"""Which function converts which torch operator.
+
+    @aten("add.Tensor", "add.Scalar")
+    def add(c: Call, x: Value, other: Operand, alpha: Number = 1) -> Value:
+        '''add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+        add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor'''
+
+A function is called with the operator's arguments by their names in torch's schema (`self` is `x`), defaults
+filled in. It takes all of them but those that `IGNORED` or its own `ignores` names; its docstring is torch's
+schema, one line for each overload. The files of `ops` are imported on first use of the table.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, TypeVar
+
+Handler = Callable[..., Any]
+F = TypeVar("F", bound=Handler)
+
+# Where a tensor lives and how its memory is ordered changes no value.
+IGNORED = frozenset({"device", "layout", "memory_format", "pin_memory", "non_blocking", "copy", "implicit"})
+
+_NAME = re.compile(r"(?:[a-z_]\w*::)?[A-Za-z_]\w*\.[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A registered operator.
+
+    Attributes:
+        name: `conv2d.default`, or `namespace::name.overload` outside of aten.
+        function: converts it.
+        parameters: the names of the schema's arguments that the function takes.
+        ignores: arguments that change no value, besides `IGNORED`.
+        complex: whether the function takes or gives complex numbers, see `complex_pair`.
+    """
+
+    name: str
+    function: Handler
+    parameters: frozenset[str]
+    ignores: frozenset[str]
+    complex: bool
+
+
+_OPERATORS: dict[str, Operator] = {}
+_HIGHER_ORDER: dict[str, Handler] = {}
+_loaded = False
+
+
+def aten(*names: str, ignores: tuple[str, ...] = (), complex: bool = False) -> Callable[[F], F]:
+    """Register a function for operators of aten (`name.overload`) or of another namespace (`ns::name.overload`).
+
+    Raises:
+        ValueError: a name is malformed, or taken.
+    """
+
+    def register(function: F) -> F:
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no operator name: expected name.overload")
+            if name in _OPERATORS:
+                other = _OPERATORS[name].function
+                raise ValueError(
+                    f"{name} is converted twice: by {other.__module__}.{other.__qualname__} and "
+                    f"{function.__module__}.{function.__qualname__}"
+                )
+            parameters = frozenset(list(inspect.signature(function).parameters)[1:])
+            _OPERATORS[name] = Operator(name, function, parameters, frozenset(ignores), complex)
+        return function
+
+    return register
+
+
+def higher_order(name: str) -> Callable[[F], F]:
+    """Register a function for a higher-order operator; it is called with the node's arguments as they stand."""
+
+    def register(function: F) -> F:
+        if name in _HIGHER_ORDER:
+            raise ValueError(f"the higher-order operator {name} is converted twice")
+        _HIGHER_ORDER[name] = function
+        return function
+
+    return register
+
+
+def _load() -> None:
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        package = import_module(".ops", __package__)
+        for module in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{module.name}")
+
+
+def operators() -> dict[str, Operator]:
+    """All registered operators by name."""
+    _load()
+    return dict(_OPERATORS)
+
+
+def find(name: str) -> Operator | None:
+    """The operator `name`; an in-place form (`relu_.default`) is found as its functional form."""
+    _load()
+    found = _OPERATORS.get(name)
+    if found is None:
+        base, _, overload = name.rpartition(".")
+        if base.endswith("_") and not base.endswith("__"):
+            found = _OPERATORS.get(f"{base[:-1]}.{overload}")
+    return found
+
+
+def find_higher_order(name: str) -> Handler | None:
+    """The function for a higher-order operator."""
+    _load()
+    return _HIGHER_ORDER.get(name)
+
+
+def operator_name(op: Any) -> str:
+    """The name of a torch OpOverload in this table; namespace aten is left out."""
+    namespace, _, base = op._schema.name.partition("::")
+    name = f"{base}.{op._schema.overload_name or 'default'}"
+    return name if namespace == "aten" else f"{namespace}::{name}"

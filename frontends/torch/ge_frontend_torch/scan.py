@@ -1,0 +1,136 @@
+"""Phase one of an import: everything in the exported graph that is not supported, in one report."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from ge_core.errors import UnsupportedError
+from ge_core.ir.location import Location
+
+from .aliasing import graphs
+from .locations import location, module_class
+from .registry import find, find_higher_order, operator_name
+
+# Assertions that torch puts in for what it assumed while tracing; the graph's own types say the same.
+NO_OPERATION = frozenset({"_assert_tensor_metadata.default", "sym_constrain_range.default",
+                          "sym_constrain_range_for_size.default", "_functional_assert_scalar.default"})  # fmt: skip
+
+_PLACES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One node that cannot be converted: the operator or form, and its place."""
+
+    what: str
+    place: str
+
+
+def target_name(node: torch.fx.Node) -> str:
+    """The name of what a call_function node calls."""
+    target: Any = node.target
+    if isinstance(target, torch._ops.OpOverload):
+        return operator_name(target)
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return target.name()
+    return f"{getattr(target, '__module__', '')}.{getattr(target, '__name__', target)}".lstrip(".")
+
+
+def is_symbolic(node: torch.fx.Node) -> bool:
+    """Whether a node computes a size, a condition on sizes or a plain number, and no tensor."""
+    return isinstance(node.meta.get("val"), (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def unknown_operators(module: torch.fx.GraphModule) -> dict[Any, list[torch.fx.Node]]:
+    """Nodes by target for the targets that nothing here converts."""
+    found: dict[Any, list[torch.fx.Node]] = {}
+    for graph in graphs(module):
+        for node in graph.nodes:
+            if node.op == "call_function" and not _known(node):
+                found.setdefault(node.target, []).append(node)
+    return found
+
+
+def _known(node: torch.fx.Node) -> bool:
+    name = target_name(node)
+    if node.target is operator.getitem or name in NO_OPERATION or find(name) is not None:
+        return True
+    return find_higher_order(name) is not None or is_symbolic(node)
+
+
+def complex_uses(module: torch.fx.GraphModule) -> list[Finding]:
+    """Operators that take or give complex numbers and that are not registered to do so."""
+    found = []
+    for graph in graphs(module):
+        for node in graph.nodes:
+            known = find(target_name(node)) if node.op == "call_function" else None
+            if known is None or known.complex:
+                continue
+            if any(_is_complex(n.meta.get("val")) for n in (node, *node.all_input_nodes)):
+                found.append(Finding(f"{known.name} on complex numbers", describe_place(node)))
+    return found
+
+
+def _is_complex(value: Any) -> bool:
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return any(isinstance(v, torch.Tensor) and v.is_complex() for v in values)
+
+
+def expandable(targets: Iterable[Any]) -> dict[Any, Callable[..., Any]]:
+    """Expansions that torch has for operators: its decompositions, and the bodies of composite operators."""
+    table: dict[Any, Callable[..., Any]] = {}
+    for target in targets:
+        if not isinstance(target, torch._ops.OpOverload):
+            continue
+        if target in _decompositions():
+            table[target] = _decompositions()[target]
+        elif target._can_decompose():
+            table[target] = target.decompose
+    return table
+
+
+@lru_cache(maxsize=1)
+def _decompositions() -> Mapping[Any, Callable[..., Any]]:
+    from torch._decomp import decomposition_table
+
+    return decomposition_table
+
+
+def findings(unknown: Mapping[Any, list[torch.fx.Node]]) -> list[Finding]:
+    """One finding for each node that nothing converts."""
+    return [Finding(target_name(node), describe_place(node)) for nodes in unknown.values() for node in nodes]
+
+
+def describe_place(node: torch.fx.Node) -> str:
+    """`in layers.3 (Block) at model.py:12`."""
+    place = location(node, "")
+    cls = module_class(node)
+    module = f"in {place.module or 'the model'}{f' ({cls})' if cls else ''}"
+    source = f" at {place.file}:{place.line}" if place.file else ""
+    return module + source
+
+
+def report(found: list[Finding], model: str, place: Location | None = None) -> UnsupportedError:
+    """One error that names every operator or form with its count and its places."""
+    places: dict[str, list[str]] = {}
+    for finding in found:
+        places.setdefault(finding.what, []).append(finding.place)
+    details = []
+    for what, where in sorted(places.items(), key=lambda item: -len(item[1])):
+        distinct = list(dict.fromkeys(where))
+        more = len(distinct) - _PLACES_SHOWN
+        shown = "; ".join(distinct[:_PLACES_SHOWN]) + (f"; and {more} more places" if more > 0 else "")
+        details.append(f"{what} ×{len(where)}: {shown}")
+    kinds = len(places)
+    return UnsupportedError(
+        f"{model} uses {kinds} operator{'s' if kinds > 1 else ''} that the PyTorch frontend does not support",
+        details=details,
+        fix="replace them by other operators in the model, or register a conversion with "
+        "ge_frontend_torch.registry.aten",
+    )
