@@ -32,6 +32,8 @@ def encode_entries(
     metadata: Mapping[str, Any],
     *,
     attributes: Mapping[str, AttrValue] | None = None,
+    kernels_size: int = 0,
+    tasks_size: int = 0,
 ) -> tuple[bytes, Stream]:
     """MODEL_DEF and WEIGHTS_DATA of named entry graphs over one set of weights.
 
@@ -39,6 +41,7 @@ def encode_entries(
         entries: graphs by name, the main one first. States of one name are one state.
         metadata: JSON values that `decode_entries` gives back.
         attributes: further ModelDef attributes, such as GE's memory_size.
+        kernels_size, tasks_size: bytes of TBE_KERNELS and TASK_INFO, which GE's tools print.
 
     Raises:
         OfflineModelError: no entry, metadata that is no JSON, or a graph that this form cannot hold.
@@ -59,6 +62,7 @@ def encode_entries(
         {
             words.SOC_VERSION: SOC,
             words.WEIGHT_SIZE: weights.size,
+            words.PARTITION_SIZES: [weights.size, kernels_size, 0, tasks_size, 0],
             **(attributes or {}),
             words.FORMAT: words.FORMAT_VERSION,
             words.ENTRIES: list(entries),

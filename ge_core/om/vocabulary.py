@@ -56,6 +56,7 @@ DATA, CONST, REF_DATA, NET_OUTPUT = "Data", "Const", "RefData", "NetOutput"
 UNKNOWN_DIM, UNKNOWN_RANK = -1, -2
 SOC_VERSION = "soc_version"
 WEIGHT_SIZE = "weight_size"
+PARTITION_SIZES = "om_info_list"  # weights, TBE kernels, custom AI CPU kernels, tasks, packed libraries
 
 INPUT, PARAM, CAPTURE = "input", "param", "capture"
 

@@ -95,14 +95,17 @@ def test_a_read_only_folder_is_named(target: Path) -> None:
         with atomic_write(target) as file:
             file.write(b"new")
 
-    target.parent.chmod(0o555)
-    for folder in target.parents:
-        if folder != target.parent and stat.S_IMODE(folder.stat().st_mode) & 0o001 == 0 and os.geteuid() == 0:
-            folder.chmod(folder.stat().st_mode | 0o011)
+    modes = {folder: stat.S_IMODE(folder.stat().st_mode) for folder in target.parents}
     try:
+        for folder, mode in modes.items():
+            if os.geteuid() == 0 and not mode & 0o001:  # the child is another user and must get here
+                folder.chmod(mode | 0o011)
+        target.parent.chmod(0o555)
         message = in_child(save)
     finally:
-        target.parent.chmod(0o755)
+        for folder, mode in modes.items():
+            if stat.S_IMODE(folder.stat().st_mode) != mode:
+                folder.chmod(mode)
     assert "save to a folder that you may write to" in message
     assert only_the_old_file(target)
 

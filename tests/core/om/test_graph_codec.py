@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +26,23 @@ from ge_core.ir import (
 )
 from ge_core.ir.printer import print_graph
 from ge_core.om import (
-    Header,
     InOutInfo,
     PartitionType,
     TensorInfo,
-    open_container,
+    message_class,
     parse,
     read_container,
     write_container,
 )
 from ge_core.om.attributes import decode_map
-from ge_core.om.graph_codec import DecodedModel, decode_entries, describe_inout, encode_entries
+from ge_core.om.graph_codec import (
+    DecodedModel,
+    decode_entries,
+    describe_inout,
+    encode_entries,
+    open_model,
+    write_model,
+)
 
 
 def text(graph: Graph) -> str:
@@ -77,19 +82,6 @@ def rich_graph(name: str = "main") -> Graph:
     graph.set_state_write(state, b.Add(state.read, state.read))
     b.outputs(chosen, clipped, b.Shape(y))
     return graph
-
-
-def file_of(graph: Graph, metadata: dict[str, Any] | None = None) -> bytes:
-    model_def, weights = encode_entries({graph.name: graph}, metadata or {})
-    file = BytesIO()
-    partitions = {
-        PartitionType.MODEL_INOUT_INFO: describe_inout(graph).pack(),
-        PartitionType.MODEL_DEF: model_def,
-        PartitionType.WEIGHTS_DATA: weights,
-        PartitionType.TASK_INFO: b"\x0a\x011",
-    }
-    write_container(file, partitions, Header(name=graph.name))
-    return file.getvalue()
 
 
 def test_a_graph_comes_back_with_everything() -> None:
@@ -132,14 +124,12 @@ def test_constants_are_views_of_the_mapped_file(tmp_path: Path) -> None:
             raw = np.random.default_rng(0).integers(0, 2, (5, 100)).astype(np.uint8)
             graph.add_constant(Constant.of(raw.astype(dtype.numpy), dtype), dtype.name)
     b.outputs(b.input("x", "float32", ()))
-    path = tmp_path / "model.om"
-    path.write_bytes(file_of(graph))
+    write_model(tmp_path / "model.om", {"main": graph}, {})
 
-    container = open_container(path)
-    weights = container[PartitionType.WEIGHTS_DATA]
-    found = decode_entries(container[PartitionType.MODEL_DEF], weights).entries["main"]
+    stored = open_model(tmp_path / "model.om")
 
-    mapped = np.frombuffer(container.data, np.uint8).ctypes.data
+    found, data = stored.entries["main"], stored.container.data
+    mapped = np.frombuffer(data, np.uint8).ctypes.data
     for before, after in zip(graph.constants, found.constants, strict=True):
         assert before.constant is not None and after.constant is not None
         array = after.constant.array()
@@ -147,7 +137,7 @@ def test_constants_are_views_of_the_mapped_file(tmp_path: Path) -> None:
         assert after.constant.digest() == before.constant.digest()
         if after.dtype.bits >= 8:
             place = array.ctypes.data - mapped
-            assert 0 < place < len(container.data)
+            assert 0 < place < len(data)
             assert place % 64 == 0
             assert not array.flags.writeable
 
@@ -236,7 +226,7 @@ def test_inputs_and_outputs_are_described_for_a_runtime() -> None:
 
 
 def test_netron_opens_the_file(netron: Callable[[Path], Any], tmp_path: Path) -> None:
-    (tmp_path / "model.om").write_bytes(file_of(rich_graph()))
+    write_model(tmp_path / "model.om", {"main": rich_graph()}, {}, items={"kernels/a": b"1"})
     seen = netron(tmp_path / "model.om")
     assert len(seen["modules"]) == 6
     main = {node["name"]: node for node in seen["modules"][0]["nodes"]}
@@ -248,18 +238,19 @@ def test_netron_opens_the_file(netron: Callable[[Path], Any], tmp_path: Path) ->
 
 WRITE = """
 import hashlib, sys
-from tests.core.om.test_graph_codec import file_of, rich_graph
-print(hashlib.sha256(file_of(rich_graph(), {"b": 1, "a": 2})).hexdigest())
+from ge_core.om.graph_codec import write_model
+from tests.core.om.test_graph_codec import rich_graph
+write_model(sys.argv[1], {"main": rich_graph()}, {"b": 1, "a": 2}, items={"b": b"1", "a": b"22"})
+print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())
 """
 
 
-def test_files_are_equal_whatever_the_hash_seed() -> None:
+def test_files_are_equal_whatever_the_hash_seed(tmp_path: Path) -> None:
     digests = set()
     for seed in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-c", WRITE], env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.getcwd()},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+        command = [sys.executable, "-c", WRITE, os.fspath(tmp_path / seed)]
+        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.getcwd()}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
         digests.add(done.stdout)
     assert len(digests) == 1
 
@@ -289,9 +280,39 @@ def test_constants_beyond_the_weights_are_refused() -> None:
         decode_entries(encode_entries({"main": rich_graph()}, {})[0])
 
 
-def test_the_container_and_the_graph_together(tmp_path: Path) -> None:
+def test_a_whole_file_comes_back(tmp_path: Path) -> None:
     graph = rich_graph()
-    container = read_container(file_of(graph))
-    found = decode_entries(container[PartitionType.MODEL_DEF], container[PartitionType.WEIGHTS_DATA])
-    assert text(found.entries["main"]) == text(graph)
-    assert "ge.sha256" not in found.attributes
+    path = tmp_path / "model.om"
+    digests = write_model(path, {"main": graph}, {"a": 1}, items={"k/1": b"one", "k/2": b""}, attributes={"x": 2})
+
+    stored = open_model(path, verify_weights=True)
+
+    assert text(stored.entries["main"]) == text(graph)
+    assert {name: bytes(item) for name, item in stored.items.items()} == {"k/1": b"one", "k/2": b""}
+    assert stored.metadata == {"a": 1}
+    assert stored.digests == digests
+    assert stored.attributes["x"] == 2
+    assert not [name for name in stored.attributes if name.startswith("ge.")]
+    sizes = [len(stored.container.get(kind)) for kind in (1, 3, 4, 2, 5)]  # type: ignore[arg-type]
+    assert stored.attributes["om_info_list"] == sizes
+    assert [p.type for p in stored.container.groups[0].partitions] == [8, 0, 1, 3, 2]
+    assert stored.container.header.ops == 16
+
+
+def test_a_file_of_others_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "other.om"
+    write_container(path, {PartitionType.MODEL_DEF: message_class("ModelDef")(name="x").SerializeToString()})
+    with pytest.raises(OfflineModelError, match="other.om: no graph of ge in this file"):
+        open_model(path)
+
+
+def test_damaged_weights_are_found_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "model.om"
+    write_model(path, {"main": rich_graph()}, {})
+    data = bytearray(path.read_bytes())
+    weights = next(p for p in read_container(bytes(data)).groups[0].partitions if p.type == 1)
+    data[weights.offset + 1] ^= 1
+    path.write_bytes(data)
+    open_model(path)
+    with pytest.raises(OfflineModelError, match="WEIGHTS_DATA does not match"):
+        open_model(path, verify_weights=True)
