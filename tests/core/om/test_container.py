@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,19 @@ def test_chunks_that_do_not_add_up_are_refused(partitions: Partitions, chunks: l
     partitions[PartitionType.WEIGHTS_DATA] = Stream(4, chunks)  # type: ignore[assignment]
     with pytest.raises(OfflineModelError, match="WEIGHTS_DATA was announced with 4 bytes"):
         write_container(BytesIO(), partitions)
+
+
+def test_weights_that_cannot_be_read_leave_the_old_file(partitions: Partitions, tmp_path: Path) -> None:
+    def chunks() -> Iterator[bytes]:
+        yield b"12"
+        raise MemoryError
+
+    path = tmp_path / "model.om"
+    path.write_bytes(b"the old file")
+    with pytest.raises(MemoryError):
+        write_container(path, {**partitions, PartitionType.WEIGHTS_DATA: Stream(4, chunks())})
+    assert path.read_bytes() == b"the old file"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.om"]
 
 
 def test_empty_partitions_are_left_out(partitions: Partitions, pack: Pack) -> None:
