@@ -36,6 +36,12 @@ _FLOATING = (
     "ThresholdedRelu", "CausalConvWithState", "LinearAttention", "RotaryEmbedding",
 )  # fmt: skip
 
+_MOVING = (
+    "CenterCropPad", "Compress", "Concat", "ConcatFromSequence", "DepthToSpace", "Expand", "Gather", "GatherElements",
+    "GatherND", "ReverseSequence", "ScatterElements", "ScatterND", "SequenceAt", "SequenceConstruct", "SequenceInsert",
+    "Slice", "SpaceToDepth", "Split", "TensorScatter", "Tile", "Where",
+)  # fmt: skip
+
 _WIDER: dict[tuple[str, str], frozenset[str]] = {
     **{(op, "T"): _NUMBER for op in _ARITHMETIC},
     **{(op, "T"): _FLOAT for op in _FLOATING},
@@ -45,11 +51,7 @@ _WIDER: dict[tuple[str, str], frozenset[str]] = {
         for op in ("Max", "Min", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "ReduceMax", "ReduceMin",
                    "ArgMax", "ArgMin", "TopK")
     },
-    **{
-        (op, "T"): _ALL
-        for op in ("Where", "TensorScatter", "ReverseSequence", "ConcatFromSequence", "SequenceAt",
-                   "SequenceConstruct", "SequenceInsert")
-    },
+    **{(op, "T"): _ALL for op in _MOVING},
     ("LinearAttention", "S"): _FLOAT,
     ("BitShift", "T"): _INT,
     ("Pow", "T1"): _NUMBER,
