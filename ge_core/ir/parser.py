@@ -14,7 +14,7 @@ from ge_core.errors import GeError, TextFormError
 from ge_core.ir import dims
 from ge_core.ir.dims import Size, Symbol
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, Value, content_of
+from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, State, Value, content_of
 from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.types import Layout, OptionalType, SequenceType, TensorType, Type
 
@@ -141,8 +141,7 @@ class _Parser:
                 name = self.string()
                 value = self.declare(scope)
                 self.expect("=")
-                state = self.result.add_state(name, self.data(value.tensor))
-                state.read = value
+                self.result.states.append(State(name, value, None, self.data(value.tensor)))
                 if self.take("->"):
                     writes.append((len(self.result.states) - 1, self.ref_name()))
             else:

@@ -133,14 +133,16 @@ class _Check:
                 yield f"%{value.name} does not know that {at} reads it"
         if node.op in ("ge.Fused", "ge.Relayout") and self.stage != "selected":
             yield f"{at} is not legal in a graph that is {self.stage}"
-        yield from self.schema(node, at)
+        broken = list(self.schema(node, at))
+        yield from broken
         for region in node.regions.values():
             yield from self.region(region, node, defined)
         for value in node.outputs:
             if value.producer is not node:
                 yield f"%{value.name} does not know its producer {at}"
             yield from self.define(value, block, defined)
-        yield from self.types(node, at)
+        if not broken:  # a type rule may count on its schema
+            yield from self.types(node, at)
 
     def schema(self, node: Node, at: str) -> Iterator[str]:
         try:
