@@ -77,6 +77,7 @@ def export(
     parameters = _parameters(module, args)
     shapes = _normal_shapes(dynamic_shapes, parameters, args, keywords)
     program = trace(module, args, keywords, shapes)
+    _remove_dropout(program.graph)
     name = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "main")
     return functional(Exported(program, Writes(program.graph_module), parameters, shapes, name))
 
@@ -95,6 +96,19 @@ def trace(
             return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
         except Exception as error:  # noqa: BLE001 - anything the user's forward raises arrives here
             raise _export_failed(module, error) from error
+
+
+def _remove_dropout(graph: torch.fx.Graph) -> None:
+    """Let the users of a dropout that does nothing read its input.
+
+    In eval mode dropout returns its input itself; torch's functional form makes a copy of it, and then a write to
+    one is not seen in the other.
+    """
+    for node in list(graph.nodes):
+        idle = node.op == "call_function" and node.target is torch.ops.aten.dropout.default
+        if idle and not node.args[2]:
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
 
 
 def functional(exported: Exported) -> Exported:
@@ -287,8 +301,15 @@ def _export_failed(module: torch.nn.Module, error: Exception) -> ModelImportErro
     return ModelImportError(
         f"torch.export cannot trace {type(module).__name__}: {type(error).__name__}: {_first_line(error)}",
         expected="a model whose forward can be traced with the given examples",
+        details=_lines(error)[1:],
         fix="see the chained error; torch.export.draft_export(model, args) lists all that stands in the way",
     )
+
+
+def _lines(error: BaseException) -> list[str]:
+    """torch's message without its advice on how to call torch.export."""
+    text = str(error).split("The error above occurred")[0]
+    return [line.strip() for line in text.strip().splitlines() if line.strip()][:12]
 
 
 def _first_line(error: BaseException) -> str:

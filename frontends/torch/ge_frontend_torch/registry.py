@@ -60,10 +60,12 @@ def aten(*names: str, ignores: tuple[str, ...] = (), complex: bool = False) -> C
         ValueError: a name is malformed, or taken.
     """
 
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no operator name: expected name.overload")
+
     def register(function: F) -> F:
         for name in names:
-            if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no operator name: expected name.overload")
             if name in _OPERATORS:
                 other = _OPERATORS[name].function
                 raise ValueError(

@@ -70,6 +70,24 @@ def check(
     return imported
 
 
+def check_all(
+    functions: Sequence[Callable[..., Any]],
+    args: Sequence[Any],
+    *,
+    dynamic: Any = None,
+    tolerance: float | None = None,
+    sizes: Sequence[int] = (1, 5),
+) -> ImportedModel:
+    """Several functions of the same arguments, as one model: one export for a whole table of variants."""
+    return check(
+        lambda *given: tuple(function(*given) for function in functions),
+        args,
+        dynamic=dynamic,
+        tolerance=tolerance,
+        sizes=sizes,
+    )
+
+
 def _allowed(symbol: dims.Symbol, size: int) -> bool:
     return symbol.lo <= size and (symbol.hi is None or size <= symbol.hi)
 
@@ -133,8 +151,11 @@ def compare(
     outputs, after = interpret(imported.graph, arrays, states)
     result = imported.signature.unflatten(outputs)
     same_structure(expected, result)
-    for ours, theirs in zip(_leaves(result), _leaves(expected), strict=True):
-        assert_close(ours, theirs, tolerance)
+    for number, (ours, theirs) in enumerate(zip(_leaves(result), _leaves(expected), strict=True)):
+        try:
+            assert_close(ours, theirs, tolerance)
+        except AssertionError as error:
+            raise AssertionError(f"result {number}: {error}") from error
     return after
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ge_core.ir.dtype import DType
@@ -201,11 +202,12 @@ def hypot(c: Call, x: Value, other: Value) -> Value:
     b = c.b
     a, d = c.operands(c.dtype(), b.Abs(x), b.Abs(other))
     large, small = b.Max(a, d), b.Min(a, d)
-    # large * sqrt(1 + (small/large)^2) neither overflows nor loses small numbers; 0 and infinity have no ratio
+    # large * sqrt(1 + (small/large)^2) neither overflows nor loses small numbers; 0 has no ratio, and an infinity
+    # beside a NaN is infinite
     ratio = b.Div(small, large)
     scaled = b.Mul(large, b.Sqrt(b.Add(b.Mul(ratio, ratio), 1.0)))
-    plain = b.Or(b.Equal(large, 0.0), b.IsInf(large))
-    return b.Where(plain, large, scaled)
+    scaled = b.Where(b.Equal(large, 0.0), large, scaled)
+    return b.Where(b.Or(b.IsInf(a), b.IsInf(d)), c.scalar(math.inf, c.dtype()), scaled)
 
 
 @aten("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other")

@@ -201,10 +201,14 @@ def neg(c: Call, x: Value) -> Value:
     return _unary(c, "Neg", x)
 
 
-@aten("sign.default")
+@aten("sign.default", "sgn.default")
 def sign(c: Call, x: Value) -> Value:
-    """sign(Tensor self) -> Tensor"""
-    return _unary(c, "Sign", x)
+    """sign(Tensor self) -> Tensor
+    sgn(Tensor self) -> Tensor
+    """
+    value = _unary(c, "Sign", x)
+    # the sign of NaN is 0 in torch, NaN in the graph
+    return c.b.Where(c.b.IsNaN(x), c.scalar(0, x.dtype), value) if x.dtype.is_float else value
 
 
 @aten("relu.default")
@@ -234,7 +238,8 @@ def hardswish(c: Call, x: Value) -> Value:
 @aten("selu.default")
 def selu(c: Call, x: Value) -> Value:
     """selu(Tensor self) -> Tensor"""
-    return _unary(c, "Selu", x)
+    # the constants of torch, which are those of ONNX before they were rounded to float32
+    return c.b.Selu(x, alpha=1.6732632423543772848170429916717, gamma=1.0507009873554804934193349852946)
 
 
 @aten("log_sigmoid.default")
@@ -265,12 +270,6 @@ def trunc(c: Call, x: Value) -> Value:
 def rounded(c: Call, x: Value) -> Value:
     """round(Tensor self) -> Tensor"""
     return x if x.dtype.is_integer else _unary(c, "Round", x)
-
-
-@aten("sgn.default")
-def sgn(c: Call, x: Value) -> Value:
-    """sgn(Tensor self) -> Tensor"""
-    return _unary(c, "Sign", x)
 
 
 @aten("round.decimals")
@@ -438,7 +437,9 @@ def threshold(c: Call, x: Value, threshold: float, value: float) -> Value:
 @aten("softshrink.default")
 def softshrink(c: Call, x: Value, lambd: float) -> Value:
     """softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"""
-    return c.b.Shrink(x, lambd=float(lambd), bias=float(lambd))
+    # the part of x beyond the bounds; NaN stays, which Shrink takes to 0
+    bound = abs(float(lambd))
+    return c.b.Sub(x, c.b.Clip(x, c.scalar(-bound, x.dtype), c.scalar(bound, x.dtype)))
 
 
 @aten("hardshrink.default")
