@@ -96,15 +96,24 @@ def replace(tree: Expr, names: Mapping[str, Expr]) -> Expr:
     return tree
 
 
+Key: TypeAlias = tuple[str, tuple[float | int | str, ...], tuple[bool, ...]]
+
+
 def expression_of(node: Node) -> Expr:
     """The expression of a pointwise node over its inputs, made of Arg, Number and Apply only."""
-    row = POINTWISE[node.op]
-    attributes = tuple(node.attrs.get(name, default) for name, default in row.attributes.items())
-    return _resolved(row.name, attributes, tuple(v is not None for v in node.inputs))
+    return resolved(expression_key(node))
+
+
+def expression_key(node: Node) -> Key:
+    """What the expression of a node depends on: its operator, its attributes, and which inputs are there."""
+    attributes = tuple(node.attrs.get(name, default) for name, default in POINTWISE[node.op].attributes.items())
+    return node.op, attributes, tuple(v is not None for v in node.inputs)  # type: ignore[return-value]
 
 
 @lru_cache(maxsize=4096)
-def _resolved(op: str, values: tuple[float | int | str, ...], present: tuple[bool, ...]) -> Expr:
+def resolved(key: Key) -> Expr:
+    """The expression of an `expression_key`."""
+    op, values, present = key
     row = POINTWISE[op]
     attributes = dict(zip(row.attributes, values, strict=True))
     names: dict[str, Expr] = {k: Number(v) for k, v in attributes.items() if not isinstance(v, str)}

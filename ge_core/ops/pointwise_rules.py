@@ -73,7 +73,7 @@ def _value(tree: Expr, inputs: Sequence[Size | None]) -> Size | None:
     if isinstance(tree, Arg):
         return inputs[tree.index]
     if isinstance(tree, Number):
-        return int(tree.value) if tree.value == int(tree.value) else None
+        return int(tree.value) if float(tree.value).is_integer() else None
     if not isinstance(tree, Apply):
         return None
     if tree.name == "select":

@@ -59,18 +59,24 @@ def size(c: Infer) -> Type:
     return TensorType(int64, ())
 
 
-def data_shape(c: Infer, index: int, output: int = 0) -> Shape:
-    """The shape that the unknown elements of input `index` will give an output: a new size for each of them.
+def length_of(c: Infer, index: int) -> int:
+    """The number of elements of a vector input.
 
     Raises:
-        UnknownRank: their number is unknown, too.
+        UnknownRank: it is not known.
+        TypeRuleError: the input is no vector.
     """
     if c.rank(index) != 1:
         raise c.error(f"input {c.schema.input(index).name} is {c.type(index)}, expected a vector")
     length = c.shape(index)[0]
     if not isinstance(length, int):
         raise UnknownRank
-    return tuple(c.data_dim(output, axis) for axis in range(length))
+    return length
+
+
+def data_shape(c: Infer, index: int, output: int = 0) -> Shape:
+    """The shape that the unknown elements of input `index` will give an output: a new size for each of them."""
+    return tuple(c.data_dim(output, axis) for axis in range(length_of(c, index)))
 
 
 def same_content(c: Infer, shape: Shape) -> None:
@@ -160,7 +166,7 @@ def squeeze(c: Infer) -> Type:
     else:
         axes = axes_of(c, 1, len(shape))
     if axes is None:
-        kept = len(shape) - len(data_shape(c, 1))
+        kept = len(shape) - length_of(c, 1)
         return TensorType(c.dtype(0), tuple(c.data_dim(0, i) for i in range(kept)))
     for axis in axes:
         if dims.equal(shape[axis], 1) is False:
@@ -190,7 +196,7 @@ def unsqueeze(c: Infer) -> Type:
 def expand(c: Infer) -> Type:
     shape, wanted = c.shape(0), c.content(1)
     if wanted is None:
-        length = len(data_shape(c, 1))
+        length = length_of(c, 1)
         rank = max(length, len(shape))
         padded = (1,) * (rank - len(shape)) + shape
         # a size over 1 stays, and so does one that nothing is matched with

@@ -8,7 +8,7 @@ from ge_core.ir.graph import Content
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.infer import Infer
 from ge_core.ops.registry import type_rule
-from ge_core.ops.shape import axes_of, data_shape
+from ge_core.ops.shape import axes_of, length_of
 
 # Ends at and beyond these mean "all the rest" in exported models.
 _FAR = 2**31 - 1
@@ -18,7 +18,7 @@ _FAR = 2**31 - 1
 def slice_(c: Infer) -> Type:
     shape = c.shape(0)
     starts, ends = c.content(1), c.content(2)
-    count = len(starts) if starts is not None else len(data_shape(c, 1))
+    count = len(starts) if starts is not None else length_of(c, 1)
     axes = axes_of(c, 3, len(shape)) if c.has(3) else tuple(range(count))
     steps: Content | None = c.content(4) if c.has(4) else (1,) * count
     if axes is None:

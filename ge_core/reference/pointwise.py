@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ge_core.errors import DivisionByZeroError
-from ge_core.ops.expression import Apply, Arg, Expr, Number, expression_of
+from ge_core.ops.expression import Apply, Arg, Expr, Key, Number, expression_key, resolved
 from ge_core.ops.pointwise import POINTWISE
 from ge_core.ops.registry import KERNELS
 from ge_core.reference import special_functions as special
@@ -170,20 +171,36 @@ def _covers(array: Array, other: Array) -> bool:
     return other.ndim <= array.ndim and all(o in (1, n) for o, n in zip(other.shape, shape, strict=True))
 
 
-@cache
+@dataclass(frozen=True)
+class _Program:
+    """An expression with what decides how its operands are prepared.
+
+    Attributes:
+        moves: it only picks among its inputs, which takes any element type as it is.
+        fractional: it has a number that is no integer.
+    """
+
+    tree: Expr
+    moves: bool
+    fractional: bool
+
+
+@lru_cache(maxsize=4096)
+def _program(key: Key) -> _Program:
+    tree = resolved(key)
+    return _Program(tree, _moves(tree), _fractional(tree))
+
+
 def _moves(tree: Expr) -> bool:
-    """Whether an expression only picks among its inputs, which takes any element type as it is."""
     if isinstance(tree, Apply):
         return tree.name == "select" and all(map(_moves, tree.args))
     return isinstance(tree, Arg)
 
 
-@cache
 def _fractional(tree: Expr) -> bool:
-    """Whether an expression has a number that is no integer."""
     if isinstance(tree, Apply):
         return any(map(_fractional, tree.args))
-    return isinstance(tree, Number) and tree.value != int(tree.value)
+    return isinstance(tree, Number) and not float(tree.value).is_integer()
 
 
 def _power_operands(a: Array, b: Array) -> tuple[Array, Array]:
@@ -201,10 +218,11 @@ def _power_operands(a: Array, b: Array) -> tuple[Array, Array]:
 
 def pointwise(call: Call, *inputs: Any) -> Any:
     """The kernel of every row."""
-    tree = expression_of(call.node)
+    program = _program(expression_key(call.node))
+    tree = program.tree
     if isinstance(tree, Arg):
         return inputs[tree.index]
-    if _moves(tree):
+    if program.moves:
         return evaluate(tree, inputs)
     if call.node.op == "Pow":
         operands: Sequence[Array | None] = _power_operands(inputs[0], inputs[1])
@@ -212,7 +230,7 @@ def pointwise(call: Call, *inputs: Any) -> Any:
         operands = inputs  # the neighbour in the type itself
     else:
         operands = [None if x is None else widened(x) for x in inputs]
-    if _fractional(tree) and all(x is None or x.dtype.kind in "iu" for x in operands):
+    if program.fractional and all(x is None or x.dtype.kind in "iu" for x in operands):
         operands = [None if x is None else x.astype(np.float64) for x in operands]
     try:
         result = evaluate(tree, operands)

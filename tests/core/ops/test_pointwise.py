@@ -236,3 +236,9 @@ def test_expressions_name_known_things() -> None:
     for bad in ("add(x)", "nope(x)", "add(x, y", "x y", "x + y", ""):
         with pytest.raises(GraphError):
             parse(bad)
+
+
+def test_infinite_attributes() -> None:
+    x = np.array([-2, 3], np.float32)
+    assert run_node("ThresholdedRelu", x, alpha=math.inf).tolist() == [0, 0]
+    assert run_node("Shrink", np.array([-2, 3, 0]), lambd=0.5).tolist() == [-2, 3, 0]
