@@ -79,8 +79,5 @@ def schemas() -> dict[str, Any]:
 
 if __name__ == "__main__":
     TARGET.write_text(
-        json.dumps(
-            {"opset": OPSET, "operators": schemas()}, indent=None, separators=(",", ":"), sort_keys=True
-        )
-        + "\n"
+        json.dumps({"opset": OPSET, "operators": schemas()}, indent=None, separators=(",", ":"), sort_keys=True) + "\n"
     )

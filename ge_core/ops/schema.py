@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -116,17 +116,13 @@ def _parameter(entry: dict[str, Any]) -> Parameter:
 
 
 # ONNX stores these element types as numbers; in the IR they are DTypes (0, undefined, is None).
-_DTYPE_ATTRIBUTES = frozenset(
-    {"to", "dtype", "output_dtype", "output_datatype", "softmax_precision", "stash_type"}
-)
+_DTYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype", "output_datatype", "softmax_precision", "stash_type"})
 
 
 def _attribute(name: str, entry: dict[str, Any]) -> Attribute:
     default = entry.get("default")
     if name in _DTYPE_ATTRIBUTES and entry["type"] == "int":
-        return Attribute(
-            name, "dtype", entry.get("required", False), DType.of_onnx(default) if default else None
-        )
+        return Attribute(name, "dtype", entry.get("required", False), DType.of_onnx(default) if default else None)
     return Attribute(
         name,
         entry["type"],
@@ -147,7 +143,7 @@ def onnx_names() -> tuple[str, ...]:
     return tuple(_onnx_table())
 
 
-@lru_cache(maxsize=None)
+@cache
 def schema(name: str) -> Schema:
     """The schema of an operator.
 
@@ -162,9 +158,7 @@ def schema(name: str) -> Schema:
         raise GraphError(f"unknown operator {name}", expected="an operator of domain ge, see docs/ir.md")
     entry = _onnx_table().get(name)
     if entry is None:
-        raise GraphError(
-            f"unknown operator {name}", expected=f"an ONNX operator at opset {OPSET}, or ge.Name"
-        )
+        raise GraphError(f"unknown operator {name}", expected=f"an ONNX operator at opset {OPSET}, or ge.Name")
     return Schema(
         name,
         tuple(map(_parameter, entry["inputs"])),

@@ -80,8 +80,7 @@ def overlap_add(blocks: np.ndarray, windows: Windows, positions: Sequence[int], 
     rank = windows.rank
     begin, extents = concrete(windows.begin), concrete(windows.extent(i) for i in range(rank))
     full = [
-        max((n - 1) * windows.strides[i] + extents[i] if n else 0, begin[i] + sizes[i])
-        for i, n in enumerate(positions)
+        max((n - 1) * windows.strides[i] + extents[i] if n else 0, begin[i] + sizes[i]) for i, n in enumerate(positions)
     ]
     total = np.zeros((*blocks.shape[: -rank - 1], *full), blocks.dtype)
     every = [slice(None)] * rank
