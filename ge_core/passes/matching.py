@@ -180,6 +180,17 @@ class Any_(Pattern):
         del m.values[self.name]
 
 
+class Bound(Pattern):
+    """A pattern whose value also gets a name."""
+
+    def __init__(self, name: str, inner: Pattern) -> None:
+        self.name, self.inner = name, inner
+
+    def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
+        for _ in Any_(self.name).match(value, m, trial):
+            yield from self.inner.match(value, m, trial)
+
+
 @dataclass(frozen=True)
 class Scalar(Pattern):
     """A constant of one element; with `value`, one that equals it to a relative 1e-3 of the dtype's rounding.

@@ -80,15 +80,18 @@ class PassReport:
     trail: list[Rewrite] = field(default_factory=list)
     misses: list[Miss] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    _seen: set[Miss] = field(default_factory=set, repr=False)
 
     def counts(self) -> Counter[tuple[str, str]]:
         """How often each (pass, rule) changed the graph."""
         return Counter((r.pass_name, r.rule) for r in self.trail)
 
     def miss(self, pass_name: str, rule: str, node: Node, reason: str) -> None:
-        """Record a near miss; the first thousand are kept."""
-        if len(self.misses) < MAX_MISSES:
-            self.misses.append(Miss(pass_name, rule, node.op, node_name(node), reason, node.loc))
+        """Record a near miss, each once; the first thousand are kept."""
+        miss = Miss(pass_name, rule, node.op, node_name(node), reason, node.loc)
+        if len(self.misses) < MAX_MISSES and miss not in self._seen:
+            self._seen.add(miss)
+            self.misses.append(miss)
 
     def seconds(self) -> dict[str, float]:
         """Total seconds by pass."""

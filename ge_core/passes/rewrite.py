@@ -50,6 +50,7 @@ class Rule:
             or after building, to decline.
         single_use: whether the matched nodes below the root must not be read from outside the match; the names
             in `shared` may be.
+        explain: whether near misses belong in the report: a composite that somebody expects to be found.
     """
 
     name: str
@@ -57,16 +58,17 @@ class Rule:
     action: Action
     single_use: bool = False
     shared: tuple[str, ...] = ()
+    explain: bool = False
 
 
 def rule(
-    pattern: NodePattern, *, single_use: bool = False, shared: Sequence[str] = (), name: str = ""
+    pattern: NodePattern, *, single_use: bool = False, shared: Sequence[str] = (), name: str = "", explain: bool = False
 ) -> Callable[[Action], Rule]:
     """Decorator that makes a Rule of an action."""
 
     def make(action: Action) -> Rule:
         label = name or action.__name__.replace("_", "-")
-        return Rule(label, pattern, action, single_use, tuple(shared))
+        return Rule(label, pattern, action, single_use, tuple(shared), explain)
 
     return make
 
@@ -144,7 +146,7 @@ class Rewriter:
             if outside is None:
                 return m
             trial.fail(m, f"{outside!r} is read outside the match too", outside)
-        if trial.depth > 1:
+        if r.explain and trial.depth > 1:
             self.ctx.miss(r.name, trial.node, trial.reason)
         return None
 
@@ -164,7 +166,7 @@ class Rewriter:
                     raise NoMatch(f"%{old.name} is {old.type}, the replacement only {value.type}")
         except NoMatch as e:
             self._discard(block, before, root, constants)
-            if len(m.matched) > 1:
+            if r.explain:
                 self.ctx.miss(r.name, e.node or root, e.reason)
             return False
         except GeError as e:

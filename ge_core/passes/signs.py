@@ -78,3 +78,28 @@ def never_negative_zero(value: Value, depth: int = _DEPTH) -> bool:
         # a sum is -0.0 only when both terms are
         return any(v is not None and never_negative_zero(v, depth - 1) for v in node.inputs)
     return False
+
+
+_FINITE_TO_FINITE = frozenset({"Neg", "Abs", "Relu", "Sigmoid", "Tanh", "Sign", "Floor", "Ceil", "Round", "Identity"})
+
+
+def surely_finite(value: Value, depth: int = _DEPTH * 2) -> bool:
+    """Whether no element is NaN or infinite, as far as ordinary magnitudes go (sums and products of finite numbers)."""
+    if not isinstance(value.type, TensorType) or depth == 0:
+        return False
+    if not value.dtype.is_float:
+        return value.dtype.is_integer or value.dtype.kind == "bool"
+    constant = constant_of(value)
+    if constant is not None:
+        array = constant.array()
+        return array.size <= 1 << 24 and bool(np.isfinite(array.astype(np.float64)).all())
+    node = value.producer
+    if node is None:
+        return False
+    if node.op in ("Add", "Sub", "Mul") or node.op in _FINITE_TO_FINITE | _MOVING | {"Cast"}:
+        data = node.inputs[:1] if node.op in _MOVING | {"Cast"} else node.inputs
+        return all(v is not None and surely_finite(v, depth - 1) for v in data)
+    if node.op in ("Where", "Concat"):
+        data = node.inputs[1:] if node.op == "Where" else node.inputs
+        return all(v is not None and surely_finite(v, depth - 1) for v in data)
+    return False
