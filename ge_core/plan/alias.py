@@ -15,7 +15,7 @@ from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Graph, Value
 from ge_core.ir.types import TensorType
-from ge_core.plan.lifetimes import Lifetimes
+from ge_core.plan.lifetimes import Lifetimes, Span
 from ge_core.plan.plan import BufferKind
 from ge_core.plan.sizes import has_bound, names_in
 
@@ -189,7 +189,7 @@ class Aliases:
     def _harmless(self, guest: AliasClass, host: AliasClass, base: Size, joint: int | None) -> bool:
         """Whether no byte is needed by a member of each at once, apart from the joint step."""
         for first, second in ((guest, host), (host, guest)):
-            if first.dies <= second.born + (second.born == joint):
+            if first.dies <= second.born or _meet((first.born, first.dies), (second.born, second.dies), joint):
                 return True
         if len(guest.members) * len(host.members) > MOST_PAIRS:
             return False
@@ -198,12 +198,17 @@ class Aliases:
             for b, offset_b in host.members.items():
                 if _apart(base + offset_a, size_a, offset_b, stored_bytes(b)):
                     continue
-                for start_a, end_a in self.lives.spans[a]:
-                    for start_b, end_b in self.lives.spans[b]:
-                        both = max(start_a, start_b), min(end_a, end_b)
-                        if both[0] < both[1] and both != (joint, (joint or 0) + 1):
+                for x in self.lives.spans[a]:
+                    for y in self.lives.spans[b]:
+                        apart = x[1] <= y[0] or y[1] <= x[0]
+                        if not apart and not _meet(x, y, joint) and not _meet(y, x, joint):
                             return False
         return True
+
+
+def _meet(first: Span, second: Span, joint: int | None) -> bool:
+    """Whether the first ends in the joint step, where the second begins: one is read there, the other written."""
+    return joint is not None and first[0] < joint == second[0] and first[1] == joint + 1
 
 
 def _apart(at: Size, size: Size | None, other_at: Size, other_size: Size | None) -> bool:

@@ -86,6 +86,8 @@ class _Emitter:
         graph = self.parts.graph
         homes = self._outputs()
         for found in self.aliases.classes():
+            if all(value.producer in self.parts.homes.idle for value in found.members):
+                found.kind = "object"
             self._buffer(found)
         for value in self.lives.spans:
             if value.captured is None:
@@ -138,7 +140,8 @@ class _Emitter:
         self.buffer_of[found] = len(self.buffers)
         extents = self._extents(found) if found.kind == "arena" else ()
         name = self._fresh(found.root.name)
-        self.buffers.append(Buffer(name, found.kind, found.size, extents, self.parts.alignment, found.index))
+        size = None if found.kind == "object" else found.size
+        self.buffers.append(Buffer(name, found.kind, size, extents, self.parts.alignment, found.index))
 
     def _fresh(self, name: str) -> str:
         base, n = name, 0
@@ -203,7 +206,12 @@ class _Emitter:
     def _dying(self, block: Block) -> dict[Node, list[AliasClass]]:
         """Dynamic classes of a block by the node after which nothing reads them."""
         mine = [c for c in self.aliases.classes() if c.kind in ("dynamic", "object") and c.root.owner is block]
-        mine = [c for c in mine if c.root.producer is not None and c.dies <= self.lives.closes(block)]
+        idle = self.parts.homes.idle
+        mine = [
+            c
+            for c in mine
+            if c.root.producer is not None and c.root.producer not in idle and c.dies <= self.lives.closes(block)
+        ]
         if not mine:
             return {}
         nodes = list(block.nodes)
@@ -214,6 +222,8 @@ class _Emitter:
         return found
 
     def node(self, node: Node) -> list[Step]:
+        if node in self.parts.homes.idle:
+            return []
         if node in self.parts.homes.views:
             return self._views(node)
         if node in self.parts.homes.joined:

@@ -35,8 +35,14 @@ from ge_core.plan.states import StateStore
 from ge_core.reference.host import host_function
 
 Run: TypeAlias = Callable[[Frame], None]
-Observer: TypeAlias = Callable[[Step, Frame, float], None]
-"""Told of each step after it has run, with its seconds."""
+
+
+class Observer(Protocol):
+    """Told of each step, for profiles and for tests that watch the memory."""
+
+    def before(self, step: Step, frame: Frame) -> None: ...
+
+    def after(self, step: Step, frame: Frame, seconds: float) -> None: ...
 
 
 class Kernels(Protocol):
@@ -85,7 +91,6 @@ class PlanExecutor:
         self.pool = FramePool(self.layouts)
         self._kernels = kernels or ReferenceKernels()
         self._poison = os.environ.get("GE_POISON", "0") not in ("", "0") if poison is None else poison
-        self._observer: Observer | None = None
         self._run = self.sequence(plan.steps)
         self._changes_states = any(s.in_place for s in plan.states)
 
@@ -107,13 +112,9 @@ class PlanExecutor:
         return self.placer.at(self.binder.values(shapes))
 
     def observe(self, inputs: Sequence[Any], states: StateStore, observer: Observer) -> list[Any]:
-        """Run once and tell `observer` of every step; for profiles and for tests that watch memory."""
+        """Run once and tell `observer` of every step, kernel steps one by one."""
         frame = self.pool.acquire(self.placement(inputs))
-        self._observer = observer
-        try:
-            watched = self.sequence(self.plan.steps)
-        finally:
-            self._observer = None
+        watched = self.sequence(self.plan.steps, observer)
         try:
             return self._call(frame, inputs, states, watched)
         finally:
@@ -168,7 +169,7 @@ class PlanExecutor:
 
     # Preparing steps
 
-    def sequence(self, steps: Sequence[Step]) -> Run:
+    def sequence(self, steps: Sequence[Step], observer: Observer | None = None) -> Run:
         """One function for a list of steps; neighbouring kernel steps go to the backend together."""
         runs: list[Run] = []
         at = 0
@@ -176,15 +177,15 @@ class PlanExecutor:
             step = steps[at]
             if isinstance(step, KernelStep):
                 end = at + 1
-                while self._observer is None and end < len(steps) and isinstance(steps[end], KernelStep):
+                while observer is None and end < len(steps) and isinstance(steps[end], KernelStep):
                     end += 1
                 series = [s for s in steps[at:end] if isinstance(s, KernelStep)]
-                runs.append(self._watched(step, self._kernels.prepare(self.plan, series)))
+                runs.append(_watched(step, self._kernels.prepare(self.plan, series), observer))
                 at = end
                 continue
-            prepared = self._prepare(step)
+            prepared = self._prepare(step, observer)
             if prepared is not None:
-                runs.append(self._watched(step, prepared))
+                runs.append(_watched(step, prepared, observer))
             at += 1
 
         def run(frame: Frame) -> None:
@@ -193,19 +194,7 @@ class PlanExecutor:
 
         return run
 
-    def _watched(self, step: Step, run: Run) -> Run:
-        observer = self._observer
-        if observer is None:
-            return run
-
-        def watched(frame: Frame) -> None:
-            started = time.perf_counter()
-            run(frame)
-            observer(step, frame, time.perf_counter() - started)
-
-        return watched
-
-    def _prepare(self, step: Step) -> Run | None:
+    def _prepare(self, step: Step, observer: Observer | None) -> Run | None:
         if isinstance(step, HostStep):
             return host_function(self.plan, step)
         if isinstance(step, ViewStep):
@@ -219,9 +208,9 @@ class PlanExecutor:
         if isinstance(step, BindStep):
             return _bind(step)
         if isinstance(step, IfStep):
-            return prepare_if(step, self.sequence)
+            return prepare_if(step, lambda steps: self.sequence(steps, observer))
         assert isinstance(step, LoopStep)
-        return prepare_loop(self.layouts, step, self.sequence)
+        return prepare_loop(self.layouts, step, lambda steps: self.sequence(steps, observer))
 
     def _view(self, step: ViewStep) -> Run | None:
         """Nothing, where the frame holds the view already."""
@@ -241,6 +230,19 @@ class PlanExecutor:
                 frame.slots[i] = None
 
         return free
+
+
+def _watched(step: Step, run: Run, observer: Observer | None) -> Run:
+    if observer is None:
+        return run
+
+    def watched(frame: Frame) -> None:
+        observer.before(step, frame)
+        started = time.perf_counter()
+        run(frame)
+        observer.after(step, frame, time.perf_counter() - started)
+
+    return watched
 
 
 def copy_function(layouts: Layouts, source: int, target: int, step: Step) -> Run:

@@ -7,13 +7,14 @@ steps in the order of execution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ge_core.backend import operands
-from ge_core.ir.dims import equal
-from ge_core.ir.graph import Block, Graph, Node, Value, source_of
+from ge_core.ir.dims import Symbol, equal, symbols
+from ge_core.ir.graph import Block, Graph, Node, Use, Value, source_of
+from ge_core.ir.traverse import effect_of, type_symbols
 from ge_core.plan.alias import Aliases, before, stored_bytes
 from ge_core.plan.lifetimes import CONTROL, Lifetimes, carried_count
 from ge_core.plan.sizes import names_in
@@ -43,10 +44,12 @@ class Homes:
     Attributes:
         views: nodes that need no work.
         joined: concats of which at least one input is computed in its place; per input whether it is.
+        idle: nodes that only tell views their shape, which the plan knows.
     """
 
     views: set[Node] = field(default_factory=set)
     joined: dict[Node, list[bool]] = field(default_factory=dict)
+    idle: set[Node] = field(default_factory=set)
 
 
 def find_homes(graph: Graph, lives: Lifetimes, aliases: Aliases, in_place: InPlace, sharing: Sharing) -> Homes:
@@ -59,6 +62,9 @@ def find_homes(graph: Graph, lives: Lifetimes, aliases: Aliases, in_place: InPla
     if sharing.views:
         for node in nodes:
             _view(node, aliases, homes)
+    for node in reversed(nodes):
+        if _is_idle(node, aliases, homes):
+            homes.idle.add(node)
     if sharing.concats:
         for node in reversed(nodes):
             _join_concat(node, aliases, homes)
@@ -70,8 +76,9 @@ def find_homes(graph: Graph, lives: Lifetimes, aliases: Aliases, in_place: InPla
     if sharing.states:
         _home_states(graph, lives, aliases, in_place)
     if sharing.in_place:
+        settled = homes.views | homes.joined.keys() | homes.idle
         for node in nodes:
-            if node.op not in CONTROL and node not in homes.views and node not in homes.joined:
+            if node.op not in CONTROL and node not in settled:
                 _share_step(node, lives, aliases, in_place(node))
     return homes
 
@@ -87,9 +94,31 @@ def _view(node: Node, aliases: Aliases, homes: Homes) -> None:
     homes.views.add(node)
 
 
+def _is_idle(node: Node, aliases: Aliases, homes: Homes) -> bool:
+    """Whether nothing needs the node to run; a node that defines a size always has to."""
+    if node.regions or not node.outputs or effect_of(node) != "pure":
+        return False
+    for value in node.outputs:
+        defines = {s.name for s in (*type_symbols(value.type), *_content_symbols(value))} - aliases.known
+        if defines or not value.has_uses or not all(_tells_a_shape(use, homes) for use in value.uses):
+            return False
+    return True
+
+
+def _tells_a_shape(use: Use, homes: Homes) -> bool:
+    if use.kind != "input" or not isinstance(use.user, Node):
+        return False
+    return use.user in homes.idle or (use.user in homes.views and use.index > 0)
+
+
+def _content_symbols(value: Value) -> Iterator[Symbol]:
+    for size in value.content or ():
+        yield from symbols(size)
+
+
 def _join_concat(node: Node, aliases: Aliases, homes: Homes) -> None:
     parts = concat_parts(node)
-    if parts is None or not aliases.is_known(node.output):
+    if parts is None or node in homes.idle or not aliases.is_known(node.output):
         return
     values = [value for value, _ in parts]
     allowed = [
