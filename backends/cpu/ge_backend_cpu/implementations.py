@@ -1,0 +1,58 @@
+"""The registry of native implementations: operator name -> what this target offers for a node.
+
+Modules of `ge_backend_cpu.ops` register functions; the backend asks them all and hands the core what they offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TypeAlias
+
+from ge_backend_cpu.isa import Isa
+from ge_core.backend import Implementation, Options
+from ge_core.ir.graph import Node
+
+Offer: TypeAlias = Callable[[Node, Isa, Options], Sequence[Implementation]]
+"""`offer(node, isa, options)`: implementations of a node; none where it covers no such node."""
+
+_OFFERS: dict[str, list[Offer]] = {}
+_loaded = False
+
+
+def implementation(*ops: str) -> Callable[[Offer], Offer]:
+    """Decorator: this function offers implementations for nodes of these operators ("Conv", "ge.Fused").
+
+    Several functions may serve one operator; the core chooses among all that they offer.
+    """
+
+    def register(offer: Offer) -> Offer:
+        for op in ops:
+            known = _OFFERS.setdefault(op, [])
+            if all((o.__module__, o.__qualname__) != (offer.__module__, offer.__qualname__) for o in known):
+                known.append(offer)
+        return offer
+
+    return register
+
+
+def _load() -> None:
+    global _loaded
+    if not _loaded:
+        package = import_module("ge_backend_cpu.ops")
+        for module in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{module.name}")
+        _loaded = True
+
+
+def offers(node: Node, isa: Isa, options: Options) -> list[Implementation]:
+    """Everything that is registered for a node."""
+    _load()
+    return [found for offer in _OFFERS.get(node.op, ()) for found in offer(node, isa, options)]
+
+
+def native_operators() -> tuple[str, ...]:
+    """Operators for which something is registered."""
+    _load()
+    return tuple(sorted(_OFFERS))

@@ -1,0 +1,1 @@
+"""How each operator runs natively: one module per family, implementations registered by `implementation`."""
