@@ -153,8 +153,12 @@ def fused(c: Infer) -> list[Type]:
     return [v.type for v in region.outputs]
 
 
-def _check_accepts(c: Infer, param: Value, given: Type, what: str) -> None:
-    """A param can hold values of another type: same element type and rank, no size that provably differs."""
+def _check_accepts(c: Infer, param: Value, given: Type, what: str, inner: frozenset[Symbol] = frozenset()) -> None:
+    """A param can hold values of another type: same element type and rank, no size that provably differs.
+
+    Args:
+        inner: symbols that the region defines: a size of the param that has one is new in each run.
+    """
     if not isinstance(param.type, TensorType) or not isinstance(given, TensorType):
         takes = param.type.element if isinstance(param.type, OptionalType) else param.type
         gives = given.element if isinstance(given, OptionalType) else given
@@ -165,7 +169,8 @@ def _check_accepts(c: Infer, param: Value, given: Type, what: str) -> None:
     fits = wanted.dtype == given.dtype
     if fits and wanted.shape is not None and given.shape is not None:
         fits = len(wanted.shape) == len(given.shape) and all(
-            dims.equal(a, b) is not False for a, b in zip(wanted.shape, given.shape, strict=True)
+            dims.equal(a, b) is not False or dims.symbols(a) & inner
+            for a, b in zip(wanted.shape, given.shape, strict=True)
         )
     if not fits:
         raise c.error(f"{what} is {given}, the body takes {wanted}; give the region a symbol for a size that changes")
@@ -185,8 +190,8 @@ def loop(c: Infer) -> list[Type]:
     types: list[Type] = []
     for k in range(carried):
         initial, param, after = c.type(k + 2), region.params[k + 2], region.outputs[k + 1]
-        _check_accepts(c, param, initial, f"the initial value of carried value {k}")
-        _check_accepts(c, param, after.type, f"carried value {k} after an iteration")
+        _check_accepts(c, param, initial, f"the initial value of carried value {k}", hidden)
+        _check_accepts(c, param, after.type, f"carried value {k} after an iteration", hidden)
         types.append(join(c, k, [(initial, frozenset()), (after.type, hidden)]))
     return types + [_collected(c, k + carried, v, _trips(c, k + carried), hidden) for k, v in
                     enumerate(region.outputs[carried + 1 :])]  # fmt: skip
@@ -265,8 +270,8 @@ def scan(c: Infer) -> list[Type]:
     types: list[Type] = []
     for k in range(states):
         after = region.outputs[k].type
-        _check_accepts(c, region.params[k], c.type(k), f"the initial value of state {k}")
-        _check_accepts(c, region.params[k], after, f"state {k} after an iteration")
+        _check_accepts(c, region.params[k], c.type(k), f"the initial value of state {k}", hidden)
+        _check_accepts(c, region.params[k], after, f"state {k} after an iteration", hidden)
         types.append(join(c, k, [(c.type(k), frozenset()), (after, hidden)]))
     for k, value in enumerate(region.outputs[states:]):
         types.append(_collected(c, states + k, value, length, hidden, out_axes[k]))
