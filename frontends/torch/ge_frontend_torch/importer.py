@@ -257,8 +257,8 @@ def _flat_shapes(exported: Exported) -> list[Any] | None:
         by_position = [shapes.get(name) for name in exported.parameters[: len(args)]]
         by_name = {key: shapes.get(key) for key in kwargs}
     else:
-        if len(shapes) == 1 and len(args) > 1:
-            shapes = shapes[0]  # one entry for all of *args
+        if args and not exported.parameters and isinstance(shapes[0], (list, tuple)):
+            shapes = (*shapes[0], *shapes[1:])  # one entry for all of *args
         by_position, rest = list(shapes[: len(args)]), list(shapes[len(args) :])
         by_name = dict(zip(kwargs, rest, strict=False))
     flat: list[Any] = []

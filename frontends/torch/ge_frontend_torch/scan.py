@@ -91,8 +91,21 @@ def expandable(targets: Iterable[Any]) -> dict[Any, Callable[..., Any]]:
         if target in _decompositions():
             table[target] = _decompositions()[target]
         elif target._can_decompose():
-            table[target] = target.decompose
+            table[target] = _body(target)
     return table
+
+
+def _body(op: Any) -> Callable[..., Any]:
+    """The composite implementation of an operator: its Python kernel, else the compiled one.
+
+    `op.decompose` would look itself up again while torch runs decompositions.
+    """
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    kernel = op.py_kernels.get(key)
+    if kernel is not None and not isinstance(kernel, torch._C.DispatchKey):
+        found: Callable[..., Any] = kernel
+        return found
+    return lambda *args, **kwargs: op._op_dk(key, *args, **kwargs)
 
 
 @lru_cache(maxsize=1)

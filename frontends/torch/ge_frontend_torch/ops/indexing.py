@@ -475,9 +475,11 @@ def unique(
     b = c.b
     axis = None if dim is None else c.axis(dim, x.rank)
     values, _, inverse, counts = b.Unique(x, axis=axis, sorted=1, num_outputs=4)
-    if dim is None:
-        inverse = c.reshape(inverse, x.shape)
-    return values, inverse, counts
+    inverse = c.reshape(inverse, x.shape) if dim is None else inverse
+    if c.name == "unique_dim.default":
+        return values, inverse, counts
+    nothing = c.full((0,), 0, _INT64)  # what torch gives for a result that is not asked for
+    return values, inverse if return_inverse else nothing, counts if return_counts else nothing
 
 
 @aten("unique_consecutive.default")
@@ -498,4 +500,5 @@ def unique_consecutive(
     values = b.Compress(flat, starts, axis=0)
     group = b.Sub(b.CumSum(b.Cast(starts, to=_INT64), c.scalar(0, _INT64)), 1)
     counts = b.ge.BinCount(group, None, b.scalar(values.shape[0]))
-    return values, c.reshape(group, x.shape), counts
+    nothing = c.full((0,), 0, _INT64)
+    return values, c.reshape(group, x.shape) if return_inverse else nothing, counts if return_counts else nothing

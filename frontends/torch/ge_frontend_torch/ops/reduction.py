@@ -136,8 +136,9 @@ def argmax(c: Call, x: Value, dim: int | None = None, keepdim: bool = False) -> 
 
 
 def _truth(c: Call, op: str, x: Value, dim: Axes, keepdim: bool) -> Value:
+    """Whether any or all elements are true; of none, any is false and all is true."""
     numbers = c.b.Cast(c.cast(x, _BOOL), to=_INT32)
-    return c.cast(c.cast(_reduce(c, op, numbers, dim, keepdim), _BOOL), c.dtype())
+    return c.cast(c.b.Greater(_reduce(c, op, numbers, dim, keepdim), 0), c.dtype())
 
 
 @aten("any.default", "any.dim", "any.dims")
@@ -271,11 +272,16 @@ def vector_norm(
         Tensor
     norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
     """
-    b = c.b
     x = c.cast(x, c.dtype())
     if c.name.startswith("norm."):
         ord = 2 if p is None else p
     assert not isinstance(ord, Dim)
+    return _norm(c, x, ord, dim, keepdim)
+
+
+def _norm(c: Call, x: Value, ord: float, dim: Axes, keepdim: bool) -> Value:
+    """(sum |x|^ord)^(1/ord), with the limits at 0 and the infinities."""
+    b = c.b
     if ord == 2:
         return _reduce(c, "ReduceL2", x, dim, keepdim)
     if ord == 1:
@@ -287,6 +293,13 @@ def vector_norm(
         return _reduce(c, "ReduceSum", nonzero, dim, keepdim)
     total = _reduce(c, "ReduceSum", b.Pow(b.Abs(x), float(ord)), dim, keepdim)
     return b.Pow(total, 1 / float(ord))
+
+
+@aten("_cdist_forward.default", ignores=("compute_mode",))
+def cdist(c: Call, x1: Value, x2: Value, p: float) -> Value:
+    """_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"""
+    distance = c.b.Sub(c.unsqueeze(x1, x1.rank - 1), c.unsqueeze(x2, x2.rank - 2))
+    return _norm(c, distance, p, -1, False)
 
 
 @aten("cumsum.default")
