@@ -30,16 +30,20 @@ RULES = [
     Rule("Attention", [("a", 4, "b", 6), ("a", 2, 5, 6), ("a", 2, 5, 3)], num_outputs=4),
     Rule("Attention", [("a", 3, 16), ("a", 5, 8), ("a", 5, 8), ("a", 1, 3, 5)], {"q_num_heads": 4, "kv_num_heads": 2}),
     Rule("Attention", [("a", 2, 3, 4), ("a", 2, 3, 4), ("a", 2, 3, 4), None, *PAST], {"is_causal": 1}, num_outputs=4),
-    Rule("Attention", [("a", 2, 1, 4), ("a", 2, "b", 4), ("a", 2, "b", 4)] + [None] * 3 + [("a",)], dtypes={6: "int64"}),
+    Rule(
+        "Attention", [("a", 2, 1, 4), ("a", 2, "b", 4), ("a", 2, "b", 4)] + [None] * 3 + [("a",)], dtypes={6: "int64"}
+    ),
     Rule("RotaryEmbedding", [("a", 2, "b", 4), (9, 2), (9, 2), ("a", "b")], {}, {3: "int64"}, {3: 9}),
-    Rule("RotaryEmbedding", [("a", "b", 16), ("a", "b", 2), ("a", "b", 2)], {"num_heads": 2, "rotary_embedding_dim": 4}),
+    Rule(
+        "RotaryEmbedding", [("a", "b", 16), ("a", "b", 2), ("a", "b", 2)], {"num_heads": 2, "rotary_embedding_dim": 4}
+    ),
     Rule(
         "LinearAttention",
         [("a", "b", 8), ("a", "b", 4), ("a", "b", 6), None, ("a", "b", 2), ("a", "b", 1)],
         {"q_num_heads": 4, "kv_num_heads": 2},
         num_outputs=2,
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -10,10 +10,10 @@ import pytest
 from ge_core.errors import SizeBoundError, TypeRuleError
 from ge_core.ir import Builder, Graph, SequenceType, TensorType, Value, symbol
 from ge_core.ir.dims import Dim, Size, symbols
-from ge_core.ir.dims import symbol as dim
 from ge_core.ir.dtype import float32
 from ge_core.ir.graph import Region
 from ge_core.ir.verifier import verify
+from ge_core.ops.infer import refresh
 from ge_core.reference.interpret import interpret
 from tests.core.ops.onnx_cases import Case, cases, check_case
 
@@ -172,7 +172,7 @@ def test_a_carried_value_may_grow() -> None:
     b, (m, x) = make((), (1, 3), dtypes=("int64",))
     s = b.graph.fresh_symbol("rows")
     start = b.constant(np.zeros((0, 3), np.float32))
-    y, sums = b.Loop(m, None, [start], body=_growing(b, x, dim(s.name, s.lo, s.hi)))
+    y, sums = b.Loop(m, None, [start], body=_growing(b, x, symbol(s.name, s.lo, s.hi)))
     assert len(new(y)) == 1 and y.shape[1] == 3 and new(y) != [s.name]
     got = run(b, (b.Neg(y), sums), 4, np.ones((1, 3), np.float32))
     assert got[0].shape == (4, 3)
@@ -278,8 +278,6 @@ def test_a_sequence_may_be_carried() -> None:
 
 
 def test_symbols_are_the_same_when_inferred_again() -> None:
-    from ge_core.ops.infer import refresh
-
     b, (c, x) = make((), ("n", 3), dtypes=("bool",))
     y = b.If(c, then_branch=lambda r: [r.Concat([x, x], axis=0)], else_branch=lambda r: [x])
     before = y.type

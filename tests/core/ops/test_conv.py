@@ -48,10 +48,19 @@ RULES = [
     ),
     Rule(
         "QLinearConv",
-        [("a", 2, "b"), np.float32(0.5), np.uint8(3), (4, 2, 1), np.float32(0.25), np.uint8(1), np.float32(1), np.uint8(9)],
+        [
+            ("a", 2, "b"),
+            np.float32(0.5),
+            np.uint8(3),
+            (4, 2, 1),
+            np.float32(0.25),
+            np.uint8(1),
+            np.float32(1),
+            np.uint8(9),
+        ],
         dtypes={0: "uint8", 3: "uint8"},
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -108,9 +117,7 @@ def test_conv_types(dtype: str) -> None:
     [(1, 0, 0, 1, 1), (2, 1, 1, 1, 2), (3, 1, 2, 1, 1), (2, 0, 1, 2, 2), (2, 2, 0, 3, 1)],
 )
 @pytest.mark.parametrize("rank", [1, 2, 3])
-def test_conv_transpose_against_torch(
-    rank: int, stride: int, pad: int, extra: int, dilation: int, group: int
-) -> None:
+def test_conv_transpose_against_torch(rank: int, stride: int, pad: int, extra: int, dilation: int, group: int) -> None:
     x, w, b = f32(2, 4, *(6, 5, 4)[:rank]), f32(4, 3, *[3] * rank), f32(3 * group)
     function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[rank - 1]
     expected = function(*map(torch.from_numpy, (x, w, b)), stride, pad, extra, group, dilation).numpy()

@@ -38,16 +38,24 @@ RULES = [
     Rule("MaxPool", [("a", 2, "b")], {"kernel_shape": [3], "strides": [2], "pads": [1, 2], "ceil_mode": 1}),
     Rule("AveragePool", [("a", 2, "b", 7)], {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER", "strides": [2, 2]}),
     Rule("LpPool", [("a", 2, "b", 7)], {"kernel_shape": [1, 2], "ceil_mode": 1, "strides": [2, 2]}),
-    Rule("ge.AveragePool", [("a", 2, 12, "b")], {**WINDOW, "kernel_shape": [3, 1], "ceil_mode": 1, "count_include_pad": 1}),
+    Rule(
+        "ge.AveragePool",
+        [("a", 2, 12, "b")],
+        {**WINDOW, "kernel_shape": [3, 1], "ceil_mode": 1, "count_include_pad": 1},
+    ),
     Rule("ge.AdaptivePool", [("a", 2, "b", 7)], {"output_size": [3, 2], "mode": "average"}),
     Rule("ge.AdaptivePool", [("a", 2, "b", 7)], {"output_size": [3, 2], "mode": "max"}, num_outputs=2),
     Rule("GlobalAveragePool", [("a", 2, "b", 3)]),
     Rule("GlobalMaxPool", [("a", "b", 3)]),
     Rule("GlobalLpPool", [("a", "b", 3)], {"p": 3}),
     Rule("MaxUnpool", [("a", 2, "b"), ("a", 2, "b")], {"kernel_shape": [2], "strides": [2]}, {1: "int64"}, {1: 1}),
-    Rule("MaxRoiPool", [(2, "b", 6, 7), np.array([[0, 0, 0, 3, 3], [1, 1, 1, 4, 2]], np.float32)], {"pooled_shape": [2, 3]}),
+    Rule(
+        "MaxRoiPool",
+        [(2, "b", 6, 7), np.array([[0, 0, 0, 3, 3], [1, 1, 1, 4, 2]], np.float32)],
+        {"pooled_shape": [2, 3]},
+    ),
     Rule("RoiAlign", [(2, "b", 6, 7), ("a", 4), ("a",)], {"output_height": 2, "output_width": 3}, {2: "int64"}, {2: 2}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

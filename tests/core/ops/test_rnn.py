@@ -97,7 +97,16 @@ def test_projection_against_torch() -> None:
         y, (h, c) = layer(torch.from_numpy(x))
     p = np.stack([layer.weight_hr_l0.detach().numpy(), layer.weight_hr_l0_reverse.detach().numpy()])
     got = run_node(
-        "ge.LSTM", x, *_weights(layer, "LSTM"), None, None, None, p, num_outputs=3, hidden_size=4, direction="bidirectional"
+        "ge.LSTM",
+        x,
+        *_weights(layer, "LSTM"),
+        None,
+        None,
+        None,
+        p,
+        num_outputs=3,
+        hidden_size=4,
+        direction="bidirectional",
     )
     np.testing.assert_allclose(got[0].transpose(0, 2, 1, 3).reshape(y.shape), y.numpy(), **CLOSE)
     np.testing.assert_allclose(got[1], h.numpy(), **CLOSE)
