@@ -35,6 +35,10 @@ class NoMatch(Exception):
         self.reason, self.node = reason, node
 
 
+class NotApplicable(NoMatch):
+    """The rule is about something else: no near miss."""
+
+
 @dataclass
 class Match:
     """What a pattern bound.
@@ -73,6 +77,15 @@ class Match:
         """
         if not condition:
             raise NoMatch(reason, node or self.root)
+
+    def applies(self, condition: object, reason: str) -> None:
+        """Like `require`, for conditions whose failure is no news.
+
+        Raises:
+            NotApplicable: the condition does not hold.
+        """
+        if not condition:
+            raise NotApplicable(reason, self.root)
 
     def shape(self, value: Value) -> Shape:
         """The shape of a value, which a `ge.Dims` can say anywhere in the graph.
@@ -148,6 +161,11 @@ class Trial:
 class Pattern:
     """Base of patterns; `match` yields every way to bind a value, undoing its bindings when asked for the next."""
 
+    @property
+    def size(self) -> int:
+        """The least number of nodes that a match takes."""
+        return 0
+
     def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
         raise NotImplementedError
 
@@ -185,6 +203,10 @@ class Bound(Pattern):
 
     def __init__(self, name: str, inner: Pattern) -> None:
         self.name, self.inner = name, inner
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
 
     def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
         for _ in Any_(self.name).match(value, m, trial):
@@ -264,6 +286,10 @@ class Node(Pattern):
         yield from self.match_node(node, m, trial)
 
     @property
+    def size(self) -> int:
+        return 1 + sum(p.size for p in self.inputs)
+
+    @property
     def shown(self) -> str:
         return " or ".join(sorted(self.ops))
 
@@ -315,6 +341,10 @@ class Either(Pattern):
 
     def __init__(self, *patterns: Pattern) -> None:
         self.patterns = patterns
+
+    @property
+    def size(self) -> int:
+        return min(p.size for p in self.patterns)
 
     def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
         for p in self.patterns:

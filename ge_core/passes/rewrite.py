@@ -28,7 +28,7 @@ from ge_core.ir.traverse import effect_of, type_symbols, walk
 from ge_core.ir.types import TensorType, Type
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.locations import merged
-from ge_core.passes.matching import Match, NoMatch, Trial
+from ge_core.passes.matching import Match, NoMatch, NotApplicable, Trial
 from ge_core.passes.matching import Node as NodePattern
 from ge_core.passes.retype import Retyper
 
@@ -146,7 +146,7 @@ class Rewriter:
             if outside is None:
                 return m
             trial.fail(m, f"{outside!r} is read outside the match too", outside)
-        if r.explain and trial.depth > 1:
+        if r.explain and trial.depth >= max(2, -(-r.pattern.size * 2 // 3)):
             self.ctx.miss(r.name, trial.node, trial.reason)
         return None
 
@@ -166,7 +166,7 @@ class Rewriter:
                     raise NoMatch(f"%{old.name} is {old.type}, the replacement only {value.type}")
         except NoMatch as e:
             self._discard(block, before, root, constants)
-            if r.explain:
+            if r.explain and not isinstance(e, NotApplicable):
                 self.ctx.miss(r.name, e.node or root, e.reason)
             return False
         except GeError as e:

@@ -1,6 +1,6 @@
 """Moving data less: slices, pads, concatenations, reshapes, transposes and broadcasts that can be left out.
 
-Exact bit for bit.
+Exact bit for bit, except that a product of rows may be summed in another order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ge_core.ir.graph import Node as IrNode
 from ge_core.ir.graph import Value, constant_of, source_of
 from ge_core.ir.types import TensorType
 from ge_core.ops.pointwise import POINTWISE
-from ge_core.passes.matching import Any_, Constant, Match, Node, NoMatch, attribute, same_shape
+from ge_core.passes.matching import Any_, Constant, Either, Match, Node, NoMatch, attribute, same_shape
 from ge_core.passes.reshaping import expand, reshape
 from ge_core.passes.rewrite import RewritePass, Rule, rebuilt, rule
 
@@ -259,6 +259,22 @@ def keep_reduced(m: Match, b: Builder) -> Value:
     return kept
 
 
+_ROWS = Node("MatMul", Node("Reshape", X, Any_()), Any_("w"))
+
+
+@rule(Node("Reshape", Either(Node("Add", _ROWS, Any_("bias")), _ROWS), Any_()), single_use=True)
+def product_of_rows(m: Match, b: Builder) -> Value:
+    """A product of flattened rows that are unflattened after it needs no flattening."""
+    x, w, out = m["x"], m["w"], m.root.output
+    m.require(w.rank == 2 and x.rank > 2, "no product of rows")
+    m.require(out.shape == (*x.shape[:-1], w.shape[1]) and x.shape[-1] == w.shape[0], "the rows are cut otherwise")
+    y: Value = b.MatMul(x, w)
+    if "bias" in m:
+        m.require(m["bias"].rank == 1, "the bias is no vector")
+        y = b.Add(y, m["bias"])
+    return y
+
+
 @dataclass(frozen=True)
 class Shapes(RewritePass):
     """Enters regions."""
@@ -267,5 +283,5 @@ class Shapes(RewritePass):
     def rules(self) -> Sequence[Rule]:
         return (
             slice_form, expand_twice, reshape_twice, broadcast_later, pad_nothing, concat_one, concat_parts,
-            concat_of_split, concat_of_slices, split_into_one, gather_all, keep_reduced,
+            concat_of_split, concat_of_slices, split_into_one, gather_all, keep_reduced, product_of_rows,
         )  # fmt: skip

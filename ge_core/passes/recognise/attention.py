@@ -15,7 +15,7 @@ from ge_core.ir.graph import Node as IrNode
 from ge_core.ir.graph import Value, constant_of
 from ge_core.passes.matching import Any_, Either, Match, Node, NoMatch, Pattern, Scalar, attribute, ints_of, maybe
 from ge_core.passes.recognise.index_forms import IndexForms
-from ge_core.passes.recognise.masks import MASK_RULES, hides, is_causal, may_hide_a_whole_row
+from ge_core.passes.recognise.masks import MASK_RULES, Limits, hides, limits_of, may_hide_a_whole_row
 from ge_core.passes.reshaping import expand, reshape
 from ge_core.passes.rewrite import RewritePass, Rule, rebuilt, rule
 
@@ -23,7 +23,12 @@ _Q = Either(Node("Mul", Any_("q"), Scalar("q_factor")), Node("Div", Any_("q"), S
 _K = Either(Node("Mul", Any_("kt"), Scalar("k_factor")), Any_("kt"))
 _PRODUCT = Node("MatMul", _Q, _K)
 _SCALED = Either(Node("Mul", _PRODUCT, Scalar("factor")), Node("Div", _PRODUCT, Scalar("divisor")), _PRODUCT)
-_BIASED = Either(Node("Add", _SCALED, Any_("bias")), _SCALED)
+_CAPPED = Either(
+    Node("Mul", Node("Tanh", Either(Node("Div", _SCALED, Scalar("cap")), Node("Mul", _SCALED, Scalar("per_cap")))),
+         Scalar("uncap")),
+    _SCALED,
+)  # fmt: skip
+_BIASED = Either(Node("Add", _CAPPED, Any_("bias")), _CAPPED)
 _MASKED = Either(
     Node("Add", _BIASED, Any_("mask")),
     Node("Where", Any_("keep"), _BIASED, Scalar("fill")),
@@ -46,7 +51,7 @@ def attention(m: Match, b: Builder) -> Value:
     m.require(q.dtype == k.dtype == v.dtype and q.dtype.is_float, "q, k and v have other types")
     mask, causal = _mask(m, b)
     heads = [_four_axes(m, b, x) for x in (q, k, v)]
-    y: Value = b.Attention(*heads, mask, scale=_scale(m), is_causal=int(causal), num_outputs=1)
+    y: Value = b.Attention(*heads, mask, scale=_scale(m), is_causal=int(causal), softcap=_softcap(m), num_outputs=1)
     return y if rank == 4 else reshape(b, y, m.shape(m.root.output))
 
 
@@ -58,6 +63,16 @@ def _scale(m: Match) -> float:
         scale /= m.scalar(name) if name in m else 1.0
     m.require(np.isfinite(scale), "the scale is not finite")
     return scale
+
+
+def _softcap(m: Match) -> float | None:
+    """cap · tanh(scores / cap)."""
+    if "uncap" not in m:
+        return None
+    cap = m.scalar("uncap")
+    inner = m.scalar("cap") if "cap" in m else 1 / m.scalar("per_cap")
+    m.require(cap > 0 and abs(inner - cap) <= 1e-6 * cap, "the scores are divided and multiplied by different caps")
+    return cap
 
 
 def _keys(m: Match, b: Builder) -> Value:
@@ -90,7 +105,7 @@ def _mask(m: Match, b: Builder) -> tuple[Value | None, bool]:
         condition = m["keep"] if "keep" in m else b.Not(m["hide"])
         fill = m.scalar("fill")
         if fill == -np.inf or hides(fill, m["fill"]):
-            causal = is_causal(IndexForms().mask(condition), condition.rank) if condition.rank >= 2 else False
+            causal = limits_of(IndexForms().mask(condition), condition.rank) == Limits(causal=True)
         if not causal:
             masks.append(_filled(m, b, condition, fill))
     if not masks:
@@ -163,8 +178,9 @@ def grouped_heads(m: Match, b: Builder) -> list[Value]:
     """Key and value heads that are repeated for each query head are read where they are."""
     node = m.root
     k, v = _repeated(node.inputs[1]), _repeated(node.inputs[2])
+    m.applies(k is not None or v is not None, "no heads are repeated")
     if k is None or v is None:
-        raise NoMatch("the key and value heads are not repeated", node)
+        raise NoMatch(f"only the {'values' if k is None else 'keys'} have repeated heads", node)
     m.require(k[1] == v[1], "keys and values are repeated differently")
     m.require(len(node.outputs) == 1 and node.input(4) is None, "the keys are returned, or continue past ones")
     made: Value = rebuilt(b, node, [node.inputs[0], k[0], v[0], *node.inputs[3:]])

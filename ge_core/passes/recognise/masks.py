@@ -11,30 +11,56 @@ from dataclasses import dataclass
 import numpy as np
 
 from ge_core.ir.builder import Builder
-from ge_core.ir.graph import Value, constant_of, source_of
-from ge_core.passes.matching import Match, Node, NoMatch, attribute, scalar_of
+from ge_core.ir.graph import Value, constant_of
+from ge_core.passes.matching import Match, Node, attribute, scalar_of
 from ge_core.passes.recognise.index_forms import IndexForms, Mask
 from ge_core.passes.reshaping import expand
 from ge_core.passes.rewrite import Rule, rebuilt, rule
 from ge_core.passes.signs import surely_finite
 
-_CAUSAL_ONLY = "past keys or lengths move the diagonal"
+
+@dataclass(frozen=True)
+class Limits:
+    """Which keys a query may see, in Attention's terms: key ≤ query, and how far back and ahead (−1: no limit)."""
+
+    causal: bool = False
+    left: int = -1
+    right: int = -1
+
+    def meet(self, other: Limits) -> Limits:
+        """Both limits together."""
+        return Limits(self.causal or other.causal, _nearer(self.left, other.left), _nearer(self.right, other.right))
+
+
+def _nearer(a: int, b: int) -> int:
+    return max(a, b) if -1 in (a, b) else min(a, b)
 
 
 @dataclass(frozen=True)
 class _Split:
-    """A mask as causality and the rest; `rest` None hides nothing more."""
+    """A mask as limits and the rest; `rest` None hides nothing more."""
 
-    causal: bool
+    limits: Limits
     rest: Value | None
 
 
-def is_causal(form: Mask | None, rank: int) -> bool:
-    """Whether a mask is exactly key ≤ query."""
-    if form is None or form.never or len(form.conditions) != 1:
-        return False
-    only = form.conditions[0]
-    return only.base == 0 and only.coefficients == (0,) * (rank - 2) + (-1, 1)
+def limits_of(form: Mask | None, rank: int) -> Limits | None:
+    """The limits that a mask consists of: conditions key − query ≤ r and query − key ≤ l; None for any other mask."""
+    if form is None or form.never or rank < 2:
+        return None
+    found = Limits()
+    lead = (0,) * (rank - 2)
+    for condition in form.conditions:
+        if not isinstance(condition.base, int) or condition.base > 0:
+            return None
+        reach = -condition.base
+        if condition.coefficients == (*lead, -1, 1):
+            found = found.meet(Limits(causal=True) if reach == 0 else Limits(right=reach))
+        elif condition.coefficients == (*lead, 1, -1):
+            found = found.meet(Limits(left=reach))
+        else:
+            return None
+    return found
 
 
 def hides_nothing(value: Value, forms: IndexForms) -> bool:
@@ -47,31 +73,26 @@ def hides_nothing(value: Value, forms: IndexForms) -> bool:
 
 
 def _split(value: Value, forms: IndexForms) -> _Split:
-    """Take causality out of a boolean mask, through And."""
-    if hides_nothing(value, forms):
-        return _Split(False, None)
-    if is_causal(forms.mask(value), value.rank):
-        return _Split(True, None)
-    node = source_of(value).producer
-    if node is not None and node.op == "And" and value.captured is None:
-        parts = []
-        for operand in node.inputs:
-            assert operand is not None
-            # a part of lower rank is aligned at the end, where query and key stand
-            parts.append(_split(operand, forms) if operand.rank >= 2 else _Split(False, operand))
-        rests = [p.rest for p in parts if p.rest is not None]
-        if len(rests) < 2 or rests == list(node.inputs):
-            causal = any(p.causal for p in parts)
-            if not rests:
-                return _Split(causal, None)
-            if len(rests) == 1:
-                return _Split(causal, rests[0])
-    if node is not None and node.op in ("Expand", "Reshape") and value.captured is None:
+    """Take the limits out of a boolean mask, through And."""
+    limits = limits_of(forms.mask(value), value.rank)
+    if limits is not None:
+        return _Split(limits, None)
+    nothing = _Split(Limits(), value)
+    node = value.producer
+    if node is None or (hides_nothing(value, forms) and value.rank < 2):
+        return _Split(Limits(), None) if hides_nothing(value, forms) else nothing
+    if node.op == "Expand":
         inner = node.inputs[0]
-        assert inner is not None
-        if node.op == "Expand" and inner.rank == value.rank and inner.shape[-2:] == value.shape[-2:]:
-            return _split(inner, forms)
-    return _Split(False, value)
+        same = inner is not None and inner.rank == value.rank and inner.shape[-2:] == value.shape[-2:]
+        return _split(inner, forms) if same and inner is not None else nothing
+    if node.op != "And":
+        return nothing
+    # a part of lower rank is aligned at the end, where query and key stand
+    parts = [_split(v, forms) for v in node.inputs if v is not None]
+    rests = [p.rest for p in parts if p.rest is not None]
+    if len(rests) == 2:
+        return nothing
+    return _Split(parts[0].limits.meet(parts[1].limits), rests[0] if rests else None)
 
 
 _ATTENTION = Node("Attention", rest=True)
@@ -79,58 +100,77 @@ _ATTENTION = Node("Attention", rest=True)
 
 def _mask_of(m: Match) -> Value:
     mask = m.root.input(3)
-    if mask is None:
-        raise NoMatch("it has no mask", m.root)
+    m.applies(mask is not None, "it has no mask")
+    assert mask is not None
     return mask
 
 
 @rule(_ATTENTION, explain=True)
 def mask_as_causal(m: Match, b: Builder) -> list[Value]:
     """A boolean mask that is (also) key ≤ query becomes is_causal, with what else it hides."""
-    node, mask = m.root, _mask_of(m)
+    mask = _mask_of(m)
     forms = IndexForms()
-    m.require(mask.dtype.kind == "bool" and mask.rank >= 2, "the mask is not boolean")
+    m.applies(mask.dtype.kind == "bool" and mask.rank >= 2, "the mask is not boolean")
     split = _split(mask, forms)
     m.require(split.rest is not mask, f"%{mask.name} is not proven to be causal")
-    if split.causal:
-        m.require(all(node.input(i) is None for i in (4, 5, 6)), _CAUSAL_ONLY)
+    rest = None if split.rest is None else _whole_last_axis(m, b, split.rest)
+    return _limited(m, b, split.limits, rest)
+
+
+def _limited(m: Match, b: Builder, limits: Limits, mask: Value | None) -> list[Value]:
+    """The same Attention under more limits, with another mask."""
+    node = m.root
+    if limits != Limits():
+        m.require(all(node.input(i) is None for i in (4, 5, 6)), "past keys or lengths move the diagonal")
+    own = Limits(
+        bool(attribute(node, "is_causal")), attribute(node, "left_window_size"), attribute(node, "right_window_size")
+    )
+    both = own.meet(limits)
+    attrs = {
+        name: size for name, size in (("left_window_size", both.left), ("right_window_size", both.right)) if size >= 0
+    }
     inputs = list(node.inputs)
-    inputs[3] = None if split.rest is None else _whole_last_axis(m, b, split.rest)
-    return _again(m, b, inputs, is_causal=int(split.causal or bool(attribute(node, "is_causal"))))
+    inputs[3] = mask
+    return _again(m, b, inputs, is_causal=int(both.causal), **attrs)
 
 
 @rule(_ATTENTION, explain=True)
 def additive_causal_mask(m: Match, b: Builder) -> list[Value]:
     """Where(causal, 0, −∞ or the most negative number) is is_causal."""
-    node, mask = m.root, _mask_of(m)
-    m.require(mask.dtype.is_float, "the mask is boolean")
-    m.require(all(node.input(i) is None for i in (4, 5, 6)), _CAUSAL_ONLY)
-    inputs = list(node.inputs)
-    inputs[3] = None
-    if hides_nothing(mask, IndexForms()):
-        return _again(m, b, inputs)
-    m.require(_additive_causal(mask), f"%{mask.name} is not proven to be causal")
-    return _again(m, b, inputs, is_causal=1)
+    mask = _mask_of(m)
+    m.applies(mask.dtype.is_float, "the mask is boolean")
+    limits = Limits() if hides_nothing(mask, IndexForms()) else additive_limits(mask)
+    m.require(limits is not None, f"%{mask.name} is not proven to be causal")
+    assert limits is not None
+    if limits.left >= 0:
+        # without a key in reach a row would be hidden wholly, which finite numbers do not do
+        queries, keys = (m.root.inputs[i].shape[-2] for i in (0, 1))  # type: ignore[union-attr]
+        m.require(queries == keys, "there may be more queries than keys")
+    return _limited(m, b, limits, None)
 
 
-def _additive_causal(mask: Value) -> bool:
+def additive_limits(mask: Value) -> Limits | None:
+    """The limits of Where(limits, 0, very negative), or of a constant that is that."""
     constant = constant_of(mask)
     if constant is not None:
         array = constant.array()
         if mask.rank < 2 or array.size == 0 or array.size > 1 << 24:
-            return False
+            return None
         allowed = np.tri(array.shape[-2], array.shape[-1], dtype=np.bool_)
         hidden = array[..., ~allowed]
-        return bool((array[..., allowed] == 0).all() and (hidden.size == 0 or hides(float(hidden.max()), mask)))
+        causal = (array[..., allowed] == 0).all() and (hidden.size == 0 or hides(float(hidden.max()), mask))
+        return Limits(causal=True) if causal else None
     node = mask.producer
     if node is None or node.op != "Where":
-        return False
+        return None
     condition, kept, hidden_value = node.inputs
     assert condition is not None
     zero, fill = scalar_of(kept), scalar_of(hidden_value)
     if zero is None or fill is None or condition.rank != mask.rank:
-        return False
-    return float(zero) == 0 and hides(float(fill), mask) and is_causal(IndexForms().mask(condition), condition.rank)
+        return None
+    if float(zero) != 0 or not hides(float(fill), mask):
+        return None
+    return limits_of(IndexForms().mask(condition), condition.rank)
 
 
 def hides(number: float, mask: Value) -> bool:
@@ -143,7 +183,7 @@ def broadcast_mask(m: Match, b: Builder) -> list[Value]:
     """A mask need not be expanded over batch, heads and queries."""
     node, mask = m.root, _mask_of(m)
     producer = mask.producer
-    m.require(producer is not None and producer.op == "Expand", "the mask is not expanded")
+    m.applies(producer is not None and producer.op == "Expand", "the mask is not expanded")
     assert producer is not None and producer.inputs[0] is not None
     inner = producer.inputs[0]
     m.require(inner.rank == mask.rank and inner.shape[-1] == mask.shape[-1], "the last axis is expanded too")
