@@ -145,17 +145,19 @@ def wanted(option: object = None) -> tuple[Isa, ...]:
 
 
 @lru_cache(maxsize=1)
-def _initialised() -> Any:
+def llvm_binding() -> Any:
+    """LLVM, with every target that a level needs."""
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()  # for the inline assembly of the runtime, which is only made for the host
     return llvm
 
 
 def target_machine(isa: Isa, opt: int = 2) -> Any:
     """LLVM's target machine for position independent objects in the small code model."""
-    llvm = _initialised()
+    llvm = llvm_binding()
     features = ",".join((*isa.features, *(f"+{extra}" for extra in sorted(isa.extras))))
     return llvm.Target.from_triple(isa.triple).create_target_machine(
         cpu=isa.cpu, features=features, opt=opt, reloc="pic", codemodel="small"

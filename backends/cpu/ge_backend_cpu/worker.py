@@ -1,0 +1,75 @@
+"""A process that compiles kernels: requests on its standard input, answers on its standard output.
+
+Frames are a 4-byte length and JSON. An answer is followed by the code. The process ends when its input ends, when
+its parent is gone, or when nothing was asked of it for a while.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+import sys
+from typing import Any, BinaryIO
+
+IDLE_SECONDS = 120.0
+"""How long a worker waits for more."""
+
+
+def write_frame(stream: BinaryIO, message: dict[str, Any], data: bytes = b"") -> None:
+    """Send a message and bytes that belong to it."""
+    raw = json.dumps({**message, "bytes": len(data)}).encode()
+    stream.write(struct.pack("<I", len(raw)) + raw + data)
+    stream.flush()
+
+
+def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+    """The next message; None at the end of the stream."""
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    raw = stream.read(struct.unpack("<I", head)[0])
+    if not raw:
+        return None
+    message = json.loads(raw)
+    data = stream.read(message["bytes"])
+    return (message, data) if len(data) == message["bytes"] else None
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints must not disturb the answers
+    requests = os.fdopen(0, "rb", buffering=0)
+    from ge_backend_cpu.generate import generate
+    from ge_backend_cpu.isa import Isa, llvm_binding
+    from ge_backend_cpu.kernel import Kernel
+    from ge_core.errors import GeError
+
+    llvm_binding()
+    while select.select([requests], [], [], IDLE_SECONDS)[0]:
+        frame = read_frame(requests)
+        if frame is None:
+            break
+        request, _ = frame
+        kernel = Kernel(request["family"], request["parameters"])
+        try:
+            code = generate(kernel, Isa.of(request["isa"]))
+        except GeError as error:
+            write_frame(answers, {"error": error.what, "details": list(error.details)})
+        except Exception as error:  # noqa: BLE001 - the parent reports it with the kernel's name
+            write_frame(answers, {"error": f"{type(error).__name__}: {error}", "details": _trace(error)})
+        else:
+            write_frame(answers, {"symbols": code.symbols, "alignment": code.alignment}, code.data)
+    os._exit(0)
+
+
+def _trace(error: BaseException) -> list[str]:
+    import traceback
+
+    return "".join(traceback.format_exception(error)).splitlines()[-12:]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
