@@ -50,6 +50,7 @@ class TargetInfo:
         alignment: bytes to which buffers are aligned.
         pools: memory pools in order of preference, name to capacity in bytes (None: no limit known).
         figures: what a cost model or a report may use (peak operations and bytes per second, cache sizes).
+        copies_weights: `build` packs or copies every constant, so that the core need not copy them before.
         available: whether the target can run here; `reason` says why not and what to install.
     """
 
@@ -59,6 +60,7 @@ class TargetInfo:
     alignment: int = 64
     pools: Mapping[str, int | None] = field(default_factory=lambda: {"memory": None})
     figures: Mapping[str, float | str] = field(default_factory=dict)
+    copies_weights: bool = False
     available: bool = True
     reason: str = ""
 
@@ -174,6 +176,7 @@ class Artifact:
         graphs: the graph of each entry as it is stored: for a planned backend the selected one, whose constants
             are the weights. A whole-graph backend may keep the weights in its items and leave this empty.
         plans: the plan of each entry (planned backends).
+        store_plans: whether the plans go into the file; else `load` gets none and makes them again.
         native: whether an item holds code that this machine would execute.
     """
 
@@ -182,6 +185,7 @@ class Artifact:
     metadata: dict[str, Any] = field(default_factory=dict)
     graphs: dict[str, Graph] = field(default_factory=dict)
     plans: dict[str, ExecutionPlan] = field(default_factory=dict)
+    store_plans: bool = True
     native: bool = False
 
 

@@ -131,6 +131,13 @@ def _ways(graph: Graph, request: PlanRequest) -> list[tuple[str, Sharing]]:
     return ways
 
 
+def replan(graph: Graph, request: PlanRequest) -> ExecutionPlan:
+    """The plan of a graph that was selected and ordered before (it comes from a file); the graph stays as it is."""
+    selection = Selector(request.backend, request.target, request.options, request.precision).run(graph)
+    report = PlanReport(selection=selection)
+    return _smallest(graph, request, report)
+
+
 def plan_selected(
     graph: Graph, request: PlanRequest, selection: Selection, sharing: Sharing | None = None
 ) -> ExecutionPlan:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ge_core.backend import Backend
+    from ge_core.ir import Graph
     from ge_core.plugins.events import Event
     from ge_core.plugins.frontend import ImportedModel
     from ge_core.plugins.info import PluginInfo
@@ -85,6 +86,19 @@ def ge_tensor_from_numpy(array: np.ndarray, like: object) -> object:
 @hookspec(firstresult=True)
 def ge_run_original(model: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
     """Frontends: what the model returns in its own framework, run for inference (`ge verify`)."""
+
+
+@hookspec(firstresult=True)
+def ge_export_graph(graph: Graph, path: str, opset: int | None) -> bool:
+    """Frontends: write an optimised graph as a file of the framework's own form; True when that is done.
+
+    Args:
+        graph: stays as it is.
+        opset: version of the framework's operators; None is the frontend's choice.
+
+    Raises:
+        UnsupportedError: the form cannot say something that is in the graph; all of it is listed.
+    """
 
 
 @hookspec(firstresult=True)

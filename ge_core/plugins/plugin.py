@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pluggy
 
     from ge_core.backend import Backend
+    from ge_core.ir import Graph
     from ge_core.plugins.discovery import Source
     from ge_core.plugins.events import Event
     from ge_core.plugins.evidence import Evidence
@@ -101,6 +102,12 @@ class Plugin:
     def run_original(self, model: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
         """What the model returns in its own framework."""
         return self._call("ge_run_original", model=model, args=args, kwargs=kwargs)
+
+    def export_graph(self, graph: Graph, path: str, opset: int | None) -> None:
+        """Write a graph as a file of the framework's own form."""
+        done = self._call("ge_export_graph", graph=graph, path=path, opset=opset)
+        if done is not True:
+            raise self._broken_promise("ge_export_graph", done, "True")
 
     def backend(self) -> Backend:
         """The backend object; one per plugin."""

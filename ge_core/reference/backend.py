@@ -16,10 +16,13 @@ from ge_core.ir.graph import Graph, Node, source_of
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType
 from ge_core.ops.pointwise import POINTWISE
-from ge_core.ops.registry import KERNELS
+from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
+from ge_core.passes.legalise import ExpandComposites
+from ge_core.plan.build import PlanRequest, replan
 from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.lifetimes import CONTROL
 from ge_core.plan.plan import ExecutionPlan
+from ge_core.plan.profile import StepTime, profile
 from ge_core.plan.states import StateStore
 
 TARGET = "reference"
@@ -40,12 +43,12 @@ class ReferenceBackend:
     def check(self, graph: Graph, target: str, options: Options) -> list[Problem]:
         missing: dict[str, Node] = {}
         for node in walk(graph):
-            if KERNELS.get(node.op) is None:
+            if KERNELS.get(node.op) is None and DECOMPOSITIONS.get(node.op) is None:
                 missing.setdefault(node.op, node)
         return [Problem(f"{op} has no reference kernel", node.loc, node=op) for op, node in missing.items()]
 
     def passes(self, target: str, options: Options) -> Sequence[Any]:
-        return ()
+        return [ExpandComposites(lambda node: KERNELS.get(node.op) is not None)]
 
     def may_join(self, group: Group, node: Node) -> bool | Refusal:
         if node.op not in POINTWISE:
@@ -65,7 +68,7 @@ class ReferenceBackend:
     def build(
         self, entries: Mapping[str, ExecutionPlan] | Mapping[str, Graph], target: str, options: Options
     ) -> Artifact:
-        artifact = Artifact(target=TARGET)
+        artifact = Artifact(target=TARGET, store_plans=False)
         for name, plan in entries.items():
             if not isinstance(plan, ExecutionPlan):
                 raise BackendError("the reference target takes plans")
@@ -75,6 +78,9 @@ class ReferenceBackend:
     def load(self, artifact: Artifact, options: Options) -> ReferenceExecutable:
         if artifact.target != TARGET:
             raise BackendError(f"an artifact of the target {artifact.target!r}", expected=TARGET)
+        for name, graph in artifact.graphs.items():
+            if name not in artifact.plans:
+                artifact.plans[name] = replan(graph, PlanRequest(self, TARGET, options))
         return ReferenceExecutable({name: PlanExecutor(plan) for name, plan in artifact.plans.items()})
 
 
@@ -87,6 +93,10 @@ class ReferenceExecutable:
     def run(self, inputs: Sequence[Any], states: StateStore, entry: str = "main") -> list[Any]:
         """See `ge_core.backend.Executable.run`."""
         return self.executors[entry].run(inputs, states)
+
+    def profile(self, inputs: Sequence[Any], states: StateStore, entry: str = "main") -> list[StepTime]:
+        """Run once and time every step."""
+        return profile(self.executors[entry], inputs, states)
 
 
 def _in_place(node: Node) -> list[tuple[int, int]]:

@@ -55,6 +55,10 @@ def ge_run_original(model, args, kwargs):
     return act(model(*args, **kwargs))
 
 @hookimpl
+def ge_export_graph(graph, path, opset):
+    return act((graph, path, opset) == ("g", "p", 18))
+
+@hookimpl
 def ge_observe(event):
     heard.append(event)
     act(None)
@@ -113,11 +117,19 @@ def test_run_original_runs_the_model(wild):
     assert plugin.run_original(lambda x, y: (x, y), [1], {"y": 2}) == (1, 2)
 
 
+def test_export_hands_over_every_argument(wild):
+    _, plugin, _ = wild
+    plugin.export_graph("g", "p", 18)
+    with pytest.raises(PluginError, match="ge_export_graph of the frontend 'wild' returned False"):
+        plugin.export_graph("g", "p", None)
+
+
 CALLS = {
     "ge_import_model": lambda plugin: plugin.import_model("m", None, None, None, {}),
     "ge_tensor_to_numpy": lambda plugin: plugin.tensor_to_numpy(WildTensor()),
     "ge_tensor_from_numpy": lambda plugin: plugin.tensor_from_numpy(np.ones(1), None),
     "ge_run_original": lambda plugin: plugin.run_original(lambda: 1, [], {}),
+    "ge_export_graph": lambda plugin: plugin.export_graph("g", "p", 18),
     "ge_observe": lambda plugin: plugin.observe(Event("pass.done")),
 }
 

@@ -1,0 +1,302 @@
+"""From imported graphs to a compiled model, for any target."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ge_core.backend import Backend, Precision, TargetInfo, planned, problems_error
+from ge_core.errors import GeError, OptionError
+from ge_core.ir.clone import clone_graph
+from ge_core.ir.graph import Constant, Graph
+from ge_core.ir.traverse import values, walk
+from ge_core.model import CompiledModel, Provenance
+from ge_core.passes.base import PRECISIONS, SWITCHES, PassContext
+from ge_core.passes.manager import PassManager
+from ge_core.passes.pipeline import optimise
+from ge_core.passes.planned.group import ungroup
+from ge_core.phases import Stopwatch
+from ge_core.plan.bind import InputBinder
+from ge_core.plan.build import PlanRequest, build_plan
+from ge_core.plan.plan import ExecutionPlan
+from ge_core.plugins import Plugin
+from ge_core.report import CompileReport, count_nodes, record_passes, record_plan
+from ge_core.signature import Signature
+
+CORE_OPTIONS: Mapping[str, str] = {
+    "share_weights": "True: the compiled model reads the weights in the memory of the original, without a copy",
+    "explain": "True: the report says why rewrites that nearly matched did not apply",
+    "stop_after": "do no more than this many rewrites of the graph (for bisecting)",
+    "print_after": "names of passes after which the graph is printed to standard error",
+    "save_graphs": "a folder that receives the graph after each pass that changed it",
+}
+
+
+@dataclass(frozen=True)
+class EntrySource:
+    """One entry before compilation.
+
+    Attributes:
+        graph: owned by the compilation, which changes it.
+        example: values of the inputs' symbols, for figures in the report.
+    """
+
+    graph: Graph
+    signature: Signature
+    example: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """For whom and how.
+
+    Attributes:
+        plugin: the backend's plugin.
+        optimised: the graphs have been through the core passes already.
+    """
+
+    plugin: Plugin
+    target: str
+    precision: Precision = "balanced"
+    switches: frozenset[str] = SWITCHES
+    options: Mapping[str, Any] = field(default_factory=dict)
+    framework: str = ""
+    optimised: bool = False
+    notices: tuple[str, ...] = ()
+
+    @property
+    def backend_options(self) -> dict[str, Any]:
+        """The options that the backend reads."""
+        return {key: value for key, value in self.options.items() if key in self.plugin.info.options}
+
+
+def parse_switches(optimize: str | Collection[str]) -> frozenset[str]:
+    """The switches that `optimize` means: "none", "default", "max", or a set of names.
+
+    Raises:
+        OptionError: an unknown name; it tells the nearest.
+    """
+    if isinstance(optimize, str):
+        if optimize == "none":
+            return frozenset()
+        if optimize in ("default", "max"):
+            return SWITCHES
+        raise OptionError(
+            f"optimize={optimize!r}",
+            expected="'none', 'default', 'max', or a set of " + ", ".join(sorted(SWITCHES)),
+            fix=f"optimize={{{optimize!r}}}"
+            if optimize in SWITCHES
+            else _nearest(optimize, ["none", "default", "max"]),
+        )
+    unknown = [name for name in optimize if name not in SWITCHES]
+    if unknown:
+        raise OptionError(
+            f"unknown optimisation {unknown[0]!r}",
+            expected=", ".join(sorted(SWITCHES)),
+            fix=_nearest(str(unknown[0]), sorted(SWITCHES)),
+        )
+    return frozenset(optimize)
+
+
+def parse_precision(precision: str) -> Precision:
+    """The precision, checked.
+
+    Raises:
+        OptionError: it is none.
+    """
+    if precision not in PRECISIONS:
+        raise OptionError(
+            f"precision={precision!r}", expected=", ".join(PRECISIONS), fix=_nearest(precision, PRECISIONS)
+        )
+    return cast("Precision", precision)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str | None:
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, known, n=1)
+    return f"did you mean {found[0]!r}?" if found else None
+
+
+def compile_entries(
+    sources: Mapping[str, EntrySource], request: CompileRequest, watch: Stopwatch | None = None
+) -> CompiledModel:
+    """Compile named entries over one set of weights and states.
+
+    Raises:
+        BackendError: the target cannot compile them.
+        PassError, PlanError: a pass or the planner failed.
+    """
+    watch = watch or Stopwatch()
+    backend = request.plugin.backend()
+    info = target_info(backend, request.target)
+    report = CompileReport(request.target, request.precision, sorted(request.switches))
+    report.notices = list(request.notices)
+    weights = WeightCopies(share=bool(request.options.get("share_weights", False)) or info.copies_weights)
+    operators: Counter[str] = Counter()
+    context = pass_context(request)
+    entries: dict[str, ExecutionPlan] | dict[str, Graph] = {}
+    for name, source in sources.items():
+        graph = source.graph
+        report.nodes["imported"] = report.nodes.get("imported", 0) + count_nodes(graph)
+        weights.mark(graph)
+        with watch.phase("optimise"):
+            if not request.optimised:
+                optimise(graph, ctx=context)
+            report.nodes["optimised"] = report.nodes.get("optimised", 0) + count_nodes(graph)
+            operators.update(node.op for node in walk(graph))
+            problems = backend.check(graph, request.target, request.backend_options)
+            if problems:
+                raise problems_error(problems, request.target)
+            PassManager(tuple(backend.passes(request.target, request.backend_options)), "legalise")(graph, context)
+            graph.stage = "legal"
+        with watch.phase("copy weights"):
+            weights.own(graph)
+        if backend.kind == "planned":
+            with watch.phase("plan"):
+                plan, planning = build_plan(
+                    graph,
+                    PlanRequest(
+                        planned(backend),
+                        request.target,
+                        request.backend_options,
+                        request.switches,
+                        request.precision,
+                        source.example,
+                    ),
+                    context,
+                )
+            cast("dict[str, ExecutionPlan]", entries)[name] = plan
+            record_plan(report, name, plan, planning)
+            report.nodes["selected"] = report.nodes.get("selected", 0) + sum(1 for _ in graph.nodes)
+        else:
+            cast("dict[str, Graph]", entries)[name] = graph
+    report.operators = dict(operators.most_common())
+    record_passes(report, context.report)
+    with watch.phase("build"):
+        artifact = backend.build(entries, request.target, request.backend_options)
+        executable = backend.load(artifact, request.backend_options)
+    report.seconds = dict(watch.seconds)
+    return CompiledModel(
+        artifact,
+        executable,
+        artifact.graphs or {name: source.graph for name, source in sources.items()},
+        {name: source.signature for name, source in sources.items()},
+        Provenance(
+            request.target,
+            request.plugin.name,
+            request.framework,
+            request.precision,
+            tuple(sorted(request.switches)),
+            dict(request.options),
+        ),
+        report,
+    )
+
+
+def target_info(backend: Backend, target: str) -> TargetInfo:
+    """A target's description.
+
+    Raises:
+        OptionError: the backend has no such target.
+    """
+    found = {info.name: info for info in backend.targets()}
+    if target not in found:
+        raise OptionError(f"the backend has no target {target!r}", expected=", ".join(sorted(found)))
+    return found[target]
+
+
+def pass_context(request: CompileRequest) -> PassContext:
+    """Options of the core passes."""
+    options = request.options
+    folder = options.get("save_graphs")
+    after = options.get("print_after") or ()
+    return PassContext(
+        switches=request.switches,
+        precision=request.precision,
+        explain=bool(options.get("explain", False)),
+        stop_after=options.get("stop_after"),
+        print_after=frozenset([after] if isinstance(after, str) else after),
+        save_to=None if folder is None else Path(folder),
+    )
+
+
+def plain_graph(graph: Graph) -> Graph:
+    """A copy of a selected graph without groups, layouts and storage conversions: the optimised graph again."""
+    copy = clone_graph(graph)
+    ungroup(copy)
+    for node in list(walk(copy)):
+        if node.op == "ge.Relayout" and node.block is not None:
+            source = node.input(0)
+            assert source is not None
+            node.output.replace_uses(source)
+            node.block.nodes.remove(node)
+    for value in (*copy.constants, *values(copy)):
+        value.layout = None
+    copy.stage = "optimised"
+    return copy
+
+
+def example_sizes(graph: Graph, leaves: Sequence[object]) -> dict[str, int]:
+    """Values of the inputs' symbols for example tensors; empty when those do not tell."""
+    shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
+    if not all(isinstance(d, int) for shape in shapes for d in shape):
+        return {}
+    binder = InputBinder(graph.inputs)
+    try:
+        found = binder.values(shapes)
+    except (GeError, IndexError):
+        return {}
+    return {s.name: v for s, v in zip(binder.symbols, found, strict=True)}
+
+
+class WeightCopies:
+    """Copies of the constants that share memory with the original model, one at a time, each array once.
+
+    Args:
+        share: leave them where they are.
+    """
+
+    def __init__(self, share: bool) -> None:
+        self.share = share
+        self._foreign: set[int] = set()
+        self._kept: list[Constant] = []
+        self._copies: dict[tuple[object, ...], Constant] = {}
+
+    def mark(self, graph: Graph) -> None:
+        """Remember the constants of an imported graph; what the passes compute belongs to the model already."""
+        if self.share:
+            return
+        found = [v.constant for v in graph.constants if v.constant is not None]
+        found += [state.initial for state in graph.states]
+        self._kept += found
+        self._foreign.update(map(id, found))
+
+    def own(self, graph: Graph) -> None:
+        """Replace the marked constants by copies."""
+        for value in graph.constants:
+            if value.constant is not None and id(value.constant) in self._foreign:
+                value.constant = self._copy(value.constant)
+        for state in graph.states:
+            if id(state.initial) in self._foreign:
+                state.initial = self._copy(state.initial)
+
+    def _copy(self, constant: Constant) -> Constant:
+        array = constant.array()
+        key = (array.__array_interface__["data"][0], array.shape, array.strides, str(array.dtype))
+        found = self._copies.get(key)
+        if found is None:
+            found = self._copies[key] = Constant.of(np.array(array, order="C"), constant.type.dtype)
+            found.source = constant.source
+        return found
+
+
+def rebuilt_request(request: CompileRequest, plugin: Plugin, target: str) -> CompileRequest:
+    """The request to compile a stored, optimised graph for another target."""
+    known = {key: value for key, value in request.options.items() if key in plugin.info.options or key in CORE_OPTIONS}
+    return replace(request, plugin=plugin, target=target, options=known, optimised=True)

@@ -1,0 +1,331 @@
+"""A compiled model: called like the original, saved to a file, with sessions that keep its states."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ge_core.backend import Artifact, Executable
+from ge_core.errors import BackendError, InputError
+from ge_core.input_spec import InputSpec
+from ge_core.ir.graph import Graph, Value
+from ge_core.ir.types import SequenceType, TensorType
+from ge_core.plan.states import StateStore
+from ge_core.report import CompileReport
+from ge_core.signature import Signature
+
+if TYPE_CHECKING:
+    from ge_core.plan.plan import ExecutionPlan
+    from ge_core.plan.profile import StepTime
+    from ge_core.plugins import Plugin
+
+MAIN = "main"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a model comes from and how it was compiled; goes into its file.
+
+    Attributes:
+        target, backend: the target and the plugin that compiled for it.
+        framework: the frontend that read the model; empty for a graph.
+        options: what the user gave as `options`, as far as it is plain data.
+    """
+
+    target: str
+    backend: str
+    framework: str = ""
+    precision: str = "balanced"
+    switches: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CompiledModel:
+    """A model ready to run; several threads may call it at once.
+
+    It takes and returns tensors of the caller's framework, in the structure that the original model has: numpy
+    arrays in give numpy arrays out.
+
+    Attributes:
+        report: what the compilation did.
+        provenance: target, options, origin.
+        entries: the named entries; calling the model calls the first one.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        executable: Executable,
+        graphs: Mapping[str, Graph],
+        signatures: Mapping[str, Signature],
+        provenance: Provenance,
+        report: CompileReport,
+    ) -> None:
+        self.artifact, self.executable = artifact, executable
+        self.provenance, self.report = provenance, report
+        self.entries: dict[str, Entry] = {
+            name: Entry(self, name, graph, signatures[name]) for name, graph in graphs.items()
+        }
+        self._main = next(iter(self.entries.values()))
+        self._session = Session(self)
+        self._plain: Graph | None = None
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Run the main entry in the model's default session.
+
+        Raises:
+            InputError: arguments that do not fit; names the argument and the dim.
+            ExecutionError: a step failed; names the node and the user's line.
+        """
+        return self._session.run(self._main, args, kwargs)
+
+    @property
+    def inputs(self) -> tuple[InputSpec, ...]:
+        """Names, types and shapes of the main entry's inputs."""
+        return self._main.inputs
+
+    @property
+    def outputs(self) -> tuple[InputSpec, ...]:
+        """Names, types and shapes of the main entry's outputs."""
+        return self._main.outputs
+
+    @property
+    def graph(self) -> Graph:
+        """The optimised graph of the main entry, without groups and layouts."""
+        if self._plain is None:
+            from ge_core.compiler import plain_graph
+
+            self._plain = plain_graph(self._main.graph)
+        return self._plain
+
+    @property
+    def plan(self) -> ExecutionPlan | None:
+        """The execution plan of the main entry; None for targets that plan by themselves."""
+        return self.artifact.plans.get(self._main.name)
+
+    @property
+    def target(self) -> str:
+        return self.provenance.target
+
+    def session(self) -> Session:
+        """A session with states of its own."""
+        return Session(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the offline model, whole or not at all.
+
+        Raises:
+            OfflineModelError: it cannot be written there.
+        """
+        from ge_core.model_store import save_model
+
+        save_model(self, path)
+
+    def profile(self, *args: object, **kwargs: object) -> list[StepTime]:
+        """Run the main entry once, in a fresh session, and time every step."""
+        return self.session().profile(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<CompiledModel for {self.target}: {', '.join(map(str, self.inputs))}>"
+
+
+class Entry:
+    """One way to call a model: a graph with a signature."""
+
+    def __init__(self, model: CompiledModel, name: str, graph: Graph, signature: Signature) -> None:
+        self.model, self.name, self.graph, self.signature = model, name, graph, signature
+        if len(signature.input_names) != len(graph.inputs) or len(signature.output_names) != len(graph.outputs):
+            raise InputError(
+                f"entry {name!r} has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs",
+                expected=f"{len(signature.input_names)} and {len(signature.output_names)}, as its signature says",
+            )
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Run this entry in the model's default session."""
+        return self.model._session.run(self, args, kwargs)
+
+    @property
+    def inputs(self) -> tuple[InputSpec, ...]:
+        return _specs(self.signature.input_names, self.graph.inputs)
+
+    @property
+    def outputs(self) -> tuple[InputSpec, ...]:
+        return _specs(self.signature.output_names, self.graph.outputs)
+
+    def arrays(self, leaves: Sequence[object]) -> tuple[list[Any], tuple[Plugin, object] | None]:
+        """The call's tensors as C-contiguous arrays, checked, and whose tensors they were."""
+        found: list[Any] = []
+        owner: tuple[Plugin, object] | None = None
+        for name, value, leaf in zip(self.signature.input_names, self.graph.inputs, leaves, strict=True):
+            if isinstance(value.type, SequenceType):
+                if not isinstance(leaf, (list, tuple)):
+                    raise InputError(f"input {name!r} is {_kind(leaf)}", expected=f"a list of tensors ({value.type})")
+                items = [_to_array(item, owner) for item in leaf]
+                owner = owner or next((o for _, o in items if o is not None), None)
+                found.append([np.ascontiguousarray(array) for array, _ in items])
+                continue
+            array, new_owner = _to_array(leaf, owner, value)
+            owner = owner or new_owner
+            if array is None:
+                raise InputError(f"input {name!r} is {_kind(leaf)}", expected=f"a tensor: {value.type}")
+            found.append(_checked(name, value, array))
+        return found, owner
+
+
+class Session:
+    """The states of one use of a model (a conversation's caches); several sessions are independent.
+
+    Attributes:
+        state: the states' values by name; reading copies, writing replaces.
+    """
+
+    def __init__(self, model: CompiledModel) -> None:
+        self.model = model
+        self.states = StateStore(state for entry in model.entries.values() for state in entry.graph.states)
+        self.state: MutableMapping[str, np.ndarray] = _StateValues(self.states)
+        self._lock = threading.Lock() if len(self.states) else nullcontext()
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Run the main entry in this session."""
+        return self.run(self.model._main, args, kwargs)
+
+    def entry(self, name: str, *args: object, **kwargs: object) -> Any:
+        """Run another entry in this session.
+
+        Raises:
+            InputError: there is no such entry.
+        """
+        if name not in self.model.entries:
+            raise InputError(f"there is no entry {name!r}", expected=", ".join(self.model.entries))
+        return self.run(self.model.entries[name], args, kwargs)
+
+    def reset(self) -> None:
+        """All states back to their first values."""
+        with self._lock:
+            self.states.reset()
+
+    def save(self) -> dict[str, np.ndarray]:
+        """All states' values, for `restore`."""
+        with self._lock:
+            return dict(self.state)
+
+    def restore(self, values: Mapping[str, np.ndarray]) -> None:
+        """Replace states by saved values."""
+        with self._lock:
+            for name, value in values.items():
+                self.states[name].set(value)
+            if set(values) == set(self.states):
+                self.states.damaged = ""
+
+    def run(self, entry: Entry, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+        """Run an entry on arguments of its signature."""
+        arrays, owner = entry.arrays(entry.signature.flatten(args, kwargs))
+        with self._lock:
+            outputs = self.model.executable.run(arrays, self.states, entry.name)
+        if owner is not None:
+            plugin, like = owner
+            outputs = [_to_tensor(plugin, output, like) for output in outputs]
+        return entry.signature.unflatten(outputs)
+
+    def profile(self, *args: object, **kwargs: object) -> list[StepTime]:
+        """Run the main entry once and time every step.
+
+        Raises:
+            BackendError: the target does not tell.
+        """
+        entry = self.model._main
+        arrays, _ = entry.arrays(entry.signature.flatten(args, kwargs))
+        measure = getattr(self.model.executable, "profile", None)
+        if measure is None:
+            raise BackendError(f"the target {self.model.target!r} does not time its steps")
+        with self._lock:
+            times: list[StepTime] = measure(arrays, self.states, entry.name)
+        return times
+
+
+class _StateValues(MutableMapping[str, np.ndarray]):
+    """The values of a session's states as a mapping."""
+
+    def __init__(self, states: StateStore) -> None:
+        self._states = states
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._states[name].array()
+
+    def __setitem__(self, name: str, value: np.ndarray) -> None:
+        self._states[name].set(value)
+
+    def __delitem__(self, name: str) -> None:
+        raise InputError(f"the state {name!r} belongs to the model and cannot be removed")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+
+def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[InputSpec, ...]:
+    specs = []
+    for name, value in zip(names, values, strict=True):
+        type = value.type
+        while not isinstance(type, TensorType):
+            type = type.element
+        specs.append(InputSpec(type.shape or (), type.dtype, name))
+    return tuple(specs)
+
+
+def _to_array(
+    leaf: object, owner: tuple[Plugin, object] | None, value: Value | None = None
+) -> tuple[np.ndarray | None, tuple[Plugin, object] | None]:
+    """A tensor of any kind as an array, and whose it is; None for what is no tensor."""
+    if isinstance(leaf, np.ndarray):
+        return leaf, None
+    if isinstance(leaf, np.generic):
+        return np.asarray(leaf), None
+    if isinstance(leaf, (bool, int, float)):
+        scalar = value is not None and isinstance(value.type, TensorType) and value.type.rank == 0
+        return (np.asarray(leaf).astype(value.dtype.numpy), None) if scalar and value is not None else (None, None)
+    if owner is not None and type(leaf) is type(owner[1]):
+        return owner[0].tensor_to_numpy(leaf), None
+    from ge_core.plugins import host
+
+    plugin = host().tensor_owner(leaf)
+    return (None, None) if plugin is None else (plugin.tensor_to_numpy(leaf), (plugin, leaf))
+
+
+def _checked(name: str, value: Value, array: np.ndarray) -> np.ndarray:
+    type = value.type
+    if not isinstance(type, TensorType):
+        raise InputError(f"input {name!r} is a tensor", expected=str(type))
+    wanted = type.dtype.numpy
+    if array.dtype != wanted:
+        if type.dtype.kind == "string" and array.dtype.kind in "USO":
+            return array.astype(object)
+        raise InputError(
+            f"input {name!r} has element type {array.dtype}",
+            expected=f"{type.dtype}",
+            fix=f"convert it first, for example {name}.astype({str(wanted)!r}) or {name}.to(...)",
+        )
+    if type.shape is not None and array.ndim != len(type.shape):
+        raise InputError(
+            f"input {name!r} has shape {list(array.shape)}, which is rank {array.ndim}",
+            expected=f"rank {len(type.shape)}: {type}",
+        )
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def _to_tensor(plugin: Plugin, output: Any, like: object) -> Any:
+    if isinstance(output, list):
+        return [_to_tensor(plugin, item, like) for item in output]
+    return plugin.tensor_from_numpy(output, like)
+
+
+def _kind(leaf: object) -> str:
+    return "None" if leaf is None else f"a {type(leaf).__module__}.{type(leaf).__qualname__}"

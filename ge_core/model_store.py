@@ -1,0 +1,184 @@
+"""Saving and loading compiled models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ge_core import __version__, trust
+from ge_core.backend import Artifact
+from ge_core.compiler import CompileRequest, EntrySource, compile_entries, plain_graph, rebuilt_request
+from ge_core.errors import BackendError, OfflineModelError
+from ge_core.ir.graph import Graph
+from ge_core.model import CompiledModel, Provenance
+from ge_core.om.container import PartitionType
+from ge_core.om.model_file import StoredModel, open_model, write_model
+from ge_core.plan.codec import plan_from_json, plan_to_json
+from ge_core.plugins import Plugin, host
+from ge_core.report import CompileReport
+from ge_core.signature import Signature
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def save_model(model: CompiledModel, path: str | os.PathLike[str]) -> None:
+    """Write a model's file; what it was compiled to, the graphs it came from, and how to call it.
+
+    Raises:
+        OfflineModelError: the file cannot be written.
+    """
+    artifact, provenance = model.artifact, model.provenance
+    report = model.report.to_json()
+    report["seconds"] = {}  # equal models give equal files
+    plans = artifact.plans if artifact.store_plans else {}
+    metadata = {
+        "ge": __version__,
+        "target": provenance.target,
+        "backend": provenance.backend,
+        "framework": provenance.framework,
+        "precision": provenance.precision,
+        "switches": list(provenance.switches),
+        "options": {key: value for key, value in provenance.options.items() if _is_plain(value)},
+        "signatures": {name: entry.signature.to_json() for name, entry in model.entries.items()},
+        "artifact": artifact.metadata,
+        "native": artifact.native,
+        "plans": {name: plan_to_json(plan) for name, plan in plans.items()},
+        "report": report,
+    }
+    memory = next(iter(model.report.memory.values()), None)
+    digests = write_model(
+        path,
+        {name: entry.graph for name, entry in model.entries.items()},
+        metadata,
+        items=artifact.items,
+        attributes={} if memory is None else {"memory_size": memory.arena},
+    )
+    if artifact.native:
+        trust.remember(digests[PartitionType.MODEL_DEF])
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return isinstance(value, _PLAIN)
+
+
+def load_model(
+    path: str | os.PathLike[str], *, target: str | None = None, trusted: bool = False, rebuild: bool = False
+) -> CompiledModel:
+    """Open a file; for another target, or when its native code is not trusted, compile its graphs again.
+
+    Raises:
+        OfflineModelError: no offline model, or damaged.
+        PluginError: the target's backend is not installed.
+    """
+    stored = open_model(path)
+    found = _Metadata(stored)
+    plugin = host().backend(found.provenance.backend if target is None else target)
+    same = target is None or target == found.provenance.target
+    known = not found.native or trusted or trust.is_known(stored.digests[PartitionType.MODEL_DEF])
+    if same and known and not rebuild:
+        return _reopened(stored, found, plugin)
+    notices = () if known or not same else ("the file's native code is not trusted here: it was compiled again",)
+    return _rebuilt(stored.entries, found, plugin, target or found.provenance.target, notices)
+
+
+def _reopened(stored: StoredModel, found: _Metadata, plugin: Plugin) -> CompiledModel:
+    artifact = Artifact(
+        target=found.provenance.target,
+        items=dict(stored.items),
+        metadata=found.table("artifact"),
+        graphs=dict(stored.entries),
+        plans={name: plan_from_json(data, _entry(stored.entries, name)) for name, data in found.table("plans").items()},
+        native=found.native,
+    )
+    backend = plugin.backend()
+    options = {k: v for k, v in found.provenance.options.items() if k in plugin.info.options}
+    try:
+        executable = backend.load(artifact, options)
+    except BackendError as error:
+        raise BackendError(
+            f"{stored.container.source}: {error.what}",
+            where=error.where,
+            expected=error.expected,
+            fix=error.fix or "load it with rebuild=True, or with target='reference'",
+            details=error.details,
+        ) from error
+    return CompiledModel(
+        artifact, executable, stored.entries, found.signatures(stored.entries), found.provenance, found.report
+    )
+
+
+def _rebuilt(
+    graphs: Mapping[str, Graph], found: _Metadata, plugin: Plugin, target: str, notices: tuple[str, ...]
+) -> CompiledModel:
+    old = found.provenance
+    request = CompileRequest(
+        plugin,
+        target,
+        found.precision,
+        frozenset(old.switches),
+        {**old.options, "share_weights": True},
+        old.framework,
+        notices=notices,
+    )
+    signatures = found.signatures(graphs)
+    sources = {name: EntrySource(plain_graph(graph), signatures[name]) for name, graph in graphs.items()}
+    return compile_entries(sources, rebuilt_request(request, plugin, target))
+
+
+class _Metadata:
+    """A file's metadata, each field checked as it is read."""
+
+    def __init__(self, stored: StoredModel) -> None:
+        self._data, self._source = stored.metadata, stored.container.source
+        self.native = self._data.get("native") is True
+        self.report = CompileReport.from_json(self._data.get("report"))
+        switches = self._data.get("switches")
+        if not isinstance(switches, list) or not all(isinstance(name, str) for name in switches):
+            raise self._damaged("switches")
+        self.precision = _precision(self._text("precision"), self._source)
+        self.provenance = Provenance(
+            self._text("target"),
+            self._text("backend"),
+            self._text("framework"),
+            self.precision,
+            tuple(switches),
+            self.table("options"),
+        )
+
+    def table(self, key: str) -> dict[str, Any]:
+        """A field that is a table."""
+        found = self._data.get(key)
+        if not isinstance(found, dict):
+            raise self._damaged(key)
+        return found
+
+    def signatures(self, graphs: Mapping[str, Graph]) -> dict[str, Signature]:
+        """The signature of each entry."""
+        rows = self.table("signatures")
+        if set(rows) != set(graphs):
+            raise self._damaged("signatures")
+        return {name: Signature.from_json(rows[name]) for name in graphs}
+
+    def _text(self, key: str) -> str:
+        found = self._data.get(key)
+        if not isinstance(found, str):
+            raise self._damaged(key)
+        return found
+
+    def _damaged(self, key: str) -> OfflineModelError:
+        return OfflineModelError(f"the metadata field {key!r} is damaged", where=self._source)
+
+
+def _precision(text: str, source: str) -> Any:
+    if text not in ("accuracy", "balanced", "speed"):
+        raise OfflineModelError(f"unknown precision {text[:40]!r}", where=source)
+    return text
+
+
+def _entry(graphs: Mapping[str, Graph], name: str) -> Graph:
+    if name not in graphs:
+        raise OfflineModelError(f"a plan of an entry {name[:40]!r} that is not there")
+    return graphs[name]

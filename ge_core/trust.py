@@ -1,0 +1,33 @@
+"""Which files' native code this user compiled here: their digests, in the user's cache folder.
+
+A checksum is not a signature: it says that a file is whole, not who wrote it. Code from a file runs only when the
+user asks for it, or when this user wrote the very file with this cache at hand.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """GE_CACHE_DIR, else the user's cache folder."""
+    given = os.environ.get("GE_CACHE_DIR")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "ge"
+
+
+def remember(digest: bytes) -> None:
+    """Trust the file with this digest from now on; a cache that cannot be written is no error."""
+    folder = cache_folder() / "trusted"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / digest.hex()).touch()
+
+
+def is_known(digest: bytes) -> bool:
+    """Whether this user wrote the file with this digest."""
+    return (cache_folder() / "trusted" / digest.hex()).is_file()
