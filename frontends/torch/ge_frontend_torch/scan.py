@@ -83,15 +83,15 @@ def _is_complex(value: Any) -> bool:
 
 
 def expandable(targets: Iterable[Any]) -> dict[Any, Callable[..., Any]]:
-    """Expansions that torch has for operators: its decompositions, and the bodies of composite operators."""
+    """Expansions that torch has for operators: the bodies of composite operators, and its decompositions."""
     table: dict[Any, Callable[..., Any]] = {}
     for target in targets:
         if not isinstance(target, torch._ops.OpOverload):
             continue
-        if target in _decompositions():
-            table[target] = _decompositions()[target]
-        elif target._can_decompose():
+        if target._can_decompose():
             table[target] = _body(target)
+        elif target in _decompositions():
+            table[target] = _decompositions()[target]
     return table
 
 

@@ -120,21 +120,19 @@ def test_rank_zero() -> None:
 
 def test_empty_tensors() -> None:
     x = torch.zeros(0, 3)
-    (
-        check_all(
-            [
-                torch.sum,
-                torch.mean,
-                torch.prod,
-                torch.any,
-                torch.all,
-                lambda v: v.sum(0),
-                lambda v: v.amax(1),
-                lambda v: v.mean(0),
-                lambda v: v.softmax(1),
-            ],
-            (x,),
-        ),
+    check_all(
+        [
+            torch.sum,
+            torch.mean,
+            torch.prod,
+            torch.any,
+            torch.all,
+            lambda v: v.sum(0),
+            lambda v: v.amax(1),
+            lambda v: v.mean(0),
+            lambda v: v.softmax(1),
+        ],
+        (x,),
     )
 
 

@@ -96,11 +96,9 @@ def test_rank_zero() -> None:
 
 def test_empty_tensors() -> None:
     check_all(JOINS[:9], (torch.zeros(2, 0, 4),))
-    (
-        check_all(
-            [lambda v: v.reshape(0, 8), lambda v: v.flip(0), lambda v: v.transpose(1, 2), lambda v: v.roll(1, 1)],
-            (torch.zeros(2, 0, 4),),
-        ),
+    check_all(
+        [lambda v: v.reshape(0, 8), lambda v: v.flip(0), lambda v: v.transpose(1, 2), lambda v: v.roll(1, 1)],
+        (torch.zeros(2, 0, 4),),
     )
 
 

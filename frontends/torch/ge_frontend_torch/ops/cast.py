@@ -9,11 +9,13 @@ from ge_core.ir.graph import Value
 
 from ..call import Call
 from ..complex_pair import ComplexPair
+from ..element_types import real_of
 from ..registry import aten
+from .signal import pair
 
 
-@aten("to.dtype", "to.dtype_layout", "_to_copy.default")
-def to_dtype(c: Call, x: Value, dtype: DType | None = None) -> Value:
+@aten("to.dtype", "to.dtype_layout", "_to_copy.default", complex=True)
+def to_dtype(c: Call, x: Value | ComplexPair, dtype: DType | None = None) -> Value | ComplexPair:
     """to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat?
         memory_format=None) -> Tensor(a)
     to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
@@ -22,7 +24,14 @@ def to_dtype(c: Call, x: Value, dtype: DType | None = None) -> Value:
     _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
         pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
     """
-    return c.cast(x, c.dtype())
+    to = c.dtype()
+    if to.kind != "complex" and not isinstance(x, ComplexPair):
+        return c.cast(x, to)
+    if to.kind != "complex":
+        raise c.unsupported("a conversion that drops the imaginary part", "use .real or .abs()")
+    if isinstance(x, ComplexPair):
+        return ComplexPair(c.cast(x.parts, real_of(to)))
+    return pair(c, c.cast(x, real_of(to)), c.scalar(0, real_of(to)))
 
 
 @aten("to.device")

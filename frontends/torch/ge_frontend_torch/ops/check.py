@@ -38,7 +38,7 @@ def assert_async_plain(c: Call, x: Value) -> None:
 def assert_scalar(c: Call, x: Any, assert_msg: str) -> None:
     """_assert_scalar(Scalar self, str assert_msg) -> ()"""
     if isinstance(x, Condition):
-        x = condition(c, x)
+        x = condition(c, c.b, x)
     if isinstance(x, bool):
         if not x:
             raise c.unsupported(f"an assertion that fails for every input ({assert_msg})")
@@ -47,9 +47,9 @@ def assert_scalar(c: Call, x: Any, assert_msg: str) -> None:
         c.b.ge.Check(c.cast(x, DType.of("bool")), message=assert_msg)
 
 
-def condition(c: Call, given: Condition) -> Value | bool:
+def condition(c: Call, b: Builder, given: Condition) -> Value | bool:
     """A condition on sizes as a bool scalar, or as a bool where it is one for every input."""
-    return _condition(c, c.b, c.converter.symbols, given.expr)
+    return _condition(c, b, c.converter.symbols, given.expr)
 
 
 def _condition(c: Call, b: Builder, symbols: Symbols, expr: Any) -> Value | bool:
@@ -60,12 +60,14 @@ def _condition(c: Call, b: Builder, symbols: Symbols, expr: Any) -> Value | bool
         left, right = (b.scalar(symbols.expression(side)) for side in expr.args)
         value: Value = b.op(_RELATIONS[name], left, right)
         return value
-    if name in ("Unequality", "Not"):
-        inner = b.Equal(*(b.scalar(symbols.expression(side)) for side in expr.args)) if name != "Not" else None
-        found = _condition(c, b, symbols, expr.args[0]) if inner is None else inner
-        return not found if isinstance(found, bool) else b.Not(found)
+    if name == "Unequality":
+        return b.Not(b.Equal(*(b.scalar(symbols.expression(side)) for side in expr.args)))
+    if name == "Not":
+        inner = _condition(c, b, symbols, expr.args[0])
+        return not inner if isinstance(inner, bool) else b.Not(inner)
     if name in ("And", "Or"):
-        parts = [c.scalar(_condition(c, b, symbols, arg), DType.of("bool")) for arg in expr.args]
+        found = [_condition(c, b, symbols, arg) for arg in expr.args]
+        parts = [b.constant(part) if isinstance(part, bool) else part for part in found]
         total = parts[0]
         for part in parts[1:]:
             total = b.op(name, total, part)

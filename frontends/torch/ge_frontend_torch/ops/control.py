@@ -28,6 +28,8 @@ def _run(c: Call, b: Builder, module: Any, operands: Sequence[Any]) -> list[Valu
 
 
 def _tensor(c: Call, b: Builder, value: Any) -> Value:
+    if isinstance(value, Condition):
+        value = condition(c, b, value)
     if isinstance(value, Value):
         return value
     if isinstance(value, bool):
@@ -62,7 +64,7 @@ def _results(found: Any) -> list[Value]:
 def cond(c: Call, pred: Any, true_fn: Any, false_fn: Any, operands: Sequence[Any] = ()) -> list[Value]:
     """cond(pred, true_graph, false_graph, operands): the results of one of two graphs."""
     if isinstance(pred, Condition):
-        pred = condition(c, pred)
+        pred = condition(c, c.b, pred)
     if isinstance(pred, bool):
         return _run(c, c.b, true_fn if pred else false_fn, operands)
     found = c.b.If(
@@ -112,23 +114,6 @@ def map_(c: Call, body_fn: Any, xs: Sequence[Any], operands: Sequence[Any] = ())
         return _run(c, r, body_fn, [*values, *operands])
 
     return _results(c.b.Scan(list(xs), num_scan_inputs=len(xs), body=body))
-
-
-@higher_order("associative_scan")
-def associative_scan(c: Call, combine_fn: Any, xs: Sequence[Any], additional: Sequence[Any] = ()) -> list[Value]:
-    """associative_scan(combine_graph, xs, additional): all prefixes of the first axis, one after the other."""
-    b, count = c.b, len(xs)
-    length = xs[0].shape[0]
-    firsts = [c.slice(x, 0, 0, 1) for x in xs]
-    rests = [c.slice(x, 0, 1, length) for x in xs]
-
-    def body(r: Builder, *values: Value) -> list[Value]:
-        new = _run(c, r, combine_fn, [*values, *additional])
-        return [*new, *(r.Identity(v) for v in new)]
-
-    starts = [c.squeeze(x, 0) for x in firsts]
-    found = _results(b.Scan([*starts, *rests], num_scan_inputs=count, body=body))
-    return [b.Concat([first, more], axis=0) for first, more in zip(firsts, found[count:], strict=True)]
 
 
 @higher_order("wrap_with_set_grad_enabled")

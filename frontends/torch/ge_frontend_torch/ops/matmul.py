@@ -117,6 +117,13 @@ def einsum(c: Call, equation: str, tensors: Sequence[Value]) -> Value:
     return c.b.Einsum(list(tensors), equation=equation.replace(" ", ""))
 
 
+@aten("bilinear.default")
+def bilinear(c: Call, input1: Value, input2: Value, weight: Value, bias: Value | None = None) -> Value:
+    """bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"""
+    product = c.b.Einsum([input1, weight, input2], equation="...i,oij,...j->...o")
+    return product if bias is None else c.b.Add(product, bias)
+
+
 @aten("det.default", "linalg_det.default")
 def det(c: Call, x: Value | None = None, A: Value | None = None) -> Value:  # noqa: N803
     """det(Tensor self) -> Tensor

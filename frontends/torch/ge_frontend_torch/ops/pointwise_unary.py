@@ -195,9 +195,11 @@ def absolute(c: Call, x: Value | ComplexPair) -> Value:
     return x if x.dtype.kind == "uint" else _unary(c, "Abs", x)
 
 
-@aten("neg.default")
+@aten("neg.default", "_neg_view.default")
 def neg(c: Call, x: Value) -> Value:
-    """neg(Tensor self) -> Tensor"""
+    """neg(Tensor self) -> Tensor
+    _neg_view(Tensor(a) self) -> Tensor(a)
+    """
     return _unary(c, "Neg", x)
 
 

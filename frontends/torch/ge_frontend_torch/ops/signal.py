@@ -161,17 +161,18 @@ def view_as_complex(c: Call, x: Value) -> ComplexPair:
 @aten("complex.default", complex=True)
 def complex_(c: Call, real: Value, imag: Value) -> ComplexPair:
     """complex(Tensor real, Tensor imag) -> Tensor"""
-    return _pair(c, real, imag)
+    return pair(c, real, imag)
 
 
 @aten("polar.default", complex=True)
 def polar(c: Call, abs: Value, angle: Value) -> ComplexPair:
     """polar(Tensor abs, Tensor angle) -> Tensor"""
     b = c.b
-    return _pair(c, b.Mul(abs, b.Cos(angle)), b.Mul(abs, b.Sin(angle)))
+    return pair(c, b.Mul(abs, b.Cos(angle)), b.Mul(abs, b.Sin(angle)))
 
 
-def _pair(c: Call, real: Value, imag: Value) -> ComplexPair:
+def pair(c: Call, real: Value, imag: Value) -> ComplexPair:
+    """A complex tensor of the result's shape from its parts."""
     shape = c.shape()
     parts = [c.unsqueeze(c.expand(part, shape), len(shape)) for part in (real, imag)]
     return ComplexPair(c.b.Concat(parts, axis=len(shape)))
@@ -216,7 +217,7 @@ def conj(c: Call, x: Value | ComplexPair) -> Value | ComplexPair:
     if not isinstance(x, ComplexPair):
         return x
     real, imag = split(c, x)
-    return _pair(c, real, c.b.Neg(imag))
+    return pair(c, real, c.b.Neg(imag))
 
 
 def complex_product(c: Call, x: Operand | ComplexPair, other: Operand | ComplexPair) -> ComplexPair:
@@ -224,7 +225,7 @@ def complex_product(c: Call, x: Operand | ComplexPair, other: Operand | ComplexP
     b = c.b
     if isinstance(x, ComplexPair) and isinstance(other, ComplexPair):
         (a, i), (d, e) = split(c, x), split(c, other)
-        return _pair(c, b.Sub(b.Mul(a, d), b.Mul(i, e)), b.Add(b.Mul(a, e), b.Mul(i, d)))
+        return pair(c, b.Sub(b.Mul(a, d), b.Mul(i, e)), b.Add(b.Mul(a, e), b.Mul(i, d)))
     pair, factor = (x, other) if isinstance(x, ComplexPair) else (other, x)
     assert isinstance(pair, ComplexPair) and not isinstance(factor, ComplexPair)
     scale = c.scalar(factor, pair.parts.dtype)
