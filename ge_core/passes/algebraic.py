@@ -206,6 +206,8 @@ def reduce_one(m: Match, b: Builder) -> Value:
     axes, x = ints_of(m["axes"]), m["x"]
     shape = m.shape(x)
     m.require(axes and all(shape[a] == 1 for a in axes), "an axis is longer than 1")
+    if m.root.op in ("ReduceSum", "ReduceMean"):
+        m.require(never_negative_zero(x), "x may be -0.0, and the sum of -0.0 alone is 0.0")
     return reshape(b, x, m.shape(m.root.output))
 
 
