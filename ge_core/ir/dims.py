@@ -56,6 +56,7 @@ def _key(atom: Atom) -> tuple[int, str]:
     return (0, atom.name) if isinstance(atom, Symbol) else (1, str(atom))
 
 
+@lru_cache(maxsize=65536)
 def _monomial_key(m: Monomial) -> tuple[object, ...]:
     return (-sum(p for _, p in m), tuple((_key(a), -p) for a, p in m))
 
@@ -84,7 +85,9 @@ class Dim:
     __repr__ = __str__
 
     def __add__(self, other: Size) -> Size:
-        return _from(_merge(self.terms, _terms(other)))
+        if not isinstance(other, Dim) and other == 0:
+            return self
+        return _sum(self, other)
 
     __radd__ = __add__
 
@@ -98,14 +101,9 @@ class Dim:
         return -1 * self + other
 
     def __mul__(self, other: Size) -> Size:
-        if len(self.terms) * len(_terms(other)) > MAX_TERMS:
-            raise GraphError(f"a size of more than {MAX_TERMS} terms")
-        acc: dict[Monomial, int] = {}
-        for m1, c1 in self.terms:
-            for m2, c2 in _terms(other):
-                m = _times(m1, m2)
-                acc[m] = acc.get(m, 0) + c1 * c2
-        return _from(acc)
+        if not isinstance(other, Dim) and other == 1:
+            return self
+        return _product_of(self, other)
 
     __rmul__ = __mul__
 
@@ -146,13 +144,31 @@ def _merge(a: Iterable[tuple[Monomial, int]], b: Iterable[tuple[Monomial, int]])
     return acc
 
 
+@lru_cache(maxsize=65536)
+def _sum(a: Dim, b: Size) -> Size:
+    return _from(_merge(a.terms, _terms(b)))
+
+
+@lru_cache(maxsize=65536)
+def _product_of(a: Dim, b: Size) -> Size:
+    if len(a.terms) * len(_terms(b)) > MAX_TERMS:
+        raise GraphError(f"a size of more than {MAX_TERMS} terms")
+    acc: dict[Monomial, int] = {}
+    for m1, c1 in a.terms:
+        for m2, c2 in _terms(b):
+            m = _times(m1, m2)
+            acc[m] = acc.get(m, 0) + c1 * c2
+    return _from(acc)
+
+
 def _from(acc: Mapping[Monomial, int]) -> Size:
     items = [(m, c) for m, c in acc.items() if c]
     if not items:
         return 0
     if len(items) == 1 and not items[0][0]:
         return items[0][1]
-    items.sort(key=lambda t: _monomial_key(t[0]))
+    if len(items) > 1:
+        items.sort(key=lambda t: _monomial_key(t[0]))
     return Dim(tuple(items))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from ge_core.ir import dims
@@ -41,13 +42,18 @@ class TensorType:
 
     def nbytes(self) -> Size:
         """Packed bytes of a dense row-major buffer."""
-        n = self.elements
-        return n * (self.dtype.bits // 8) if self.dtype.bits >= 8 else dims.ceildiv(n * self.dtype.bits, 8)
+        return _nbytes(self)
 
     def concrete(self, env: Mapping[str, int]) -> TensorType:
         """The type with every symbol replaced by its value."""
         assert self.shape is not None
         return TensorType(self.dtype, tuple(dims.evaluate(d, env) for d in self.shape))
+
+
+@lru_cache(maxsize=65536)
+def _nbytes(type: TensorType) -> Size:
+    n, bits = type.elements, type.dtype.bits
+    return n * (bits // 8) if bits >= 8 else dims.ceildiv(n * bits, 8)
 
 
 @dataclass(frozen=True)

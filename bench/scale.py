@@ -1,0 +1,102 @@
+"""How long passes, planning and saving take as graphs grow; `make bench` runs it.
+
+    python bench/scale.py [nodes ...]          (default 1000 10000 20000)
+
+Prints one row a size: seconds of each stage and the ratio to the time of half as many nodes, where linear is 2.
+The graph is a chain with branches: blocks of MatMul, Add, activation, a residual and a parallel branch that joins by
+Concat and Slice, with shape arithmetic in every eighth block.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ge_core.backend import planned
+from ge_core.ir import Builder, Graph, Value, symbol
+from ge_core.om.graph_codec import write_model
+from ge_core.passes.pipeline import optimise
+from ge_core.plan.build import PlanRequest, build_plan
+from ge_core.reference.backend import ReferenceBackend
+
+WIDTH = 16
+DEFAULT_SIZES = (1000, 10_000, 20_000)
+LIMIT_SECONDS = 10.0
+LIMIT_RATIO = 2.3
+
+
+def block(b: Builder, x: Value, index: int, rng: np.random.Generator) -> Value:
+    """About ten nodes: two branches, a residual, and now and then sizes computed from a shape."""
+    weight = b.constant(rng.standard_normal((WIDTH, WIDTH), np.float32) / WIDTH)
+    left = b.Relu(b.Add(b.MatMul(x, weight), float(index % 7)))
+    right = b.Sigmoid(b.Mul(x, 0.5))
+    both = b.Concat([left, right], axis=1)
+    half = b.Slice(both, b.ints(0), b.ints(WIDTH), b.ints(1))
+    y = b.Add(b.Mul(half, right), x)
+    if index % 8 == 0:
+        y = b.Reshape(b.Reshape(y, b.ints(-1)), b.Concat([b.Shape(x, start=0, end=1), b.ints(WIDTH)], axis=0))
+    return y
+
+
+def chain(nodes: int) -> Graph:
+    """A graph of at least `nodes` nodes."""
+    graph = Graph(f"chain{nodes}")
+    b = Builder(graph)
+    rng = np.random.default_rng(0)
+    x = b.input("x", "float32", (symbol("batch", 1), WIDTH))
+    index = 0
+    while len(graph.nodes) < nodes:
+        x = block(b, x, index, rng)
+        index += 1
+    b.outputs(x)
+    return graph
+
+
+@contextmanager
+def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    start = time.process_time()
+    yield
+    seconds[stage] = time.process_time() - start
+
+
+def measure(nodes: int) -> dict[str, float]:
+    """Processor seconds of each stage for a graph of `nodes` nodes."""
+    seconds: dict[str, float] = {}
+    graph = chain(nodes)
+    with timed(seconds, "passes"):
+        optimise(graph)
+    with timed(seconds, "plan"):
+        backend = planned(ReferenceBackend())
+        build_plan(graph, PlanRequest(backend, "reference", example={"batch": 4}))
+    with timed(seconds, "save"), tempfile.TemporaryDirectory() as folder:
+        write_model(Path(folder, "net.om"), {"main": graph}, {})
+    seconds["total"] = sum(seconds.values())
+    return seconds
+
+
+def main(sizes: tuple[int, ...]) -> int:
+    print(f"{'nodes':>8} {'passes':>8} {'plan':>8} {'save':>8} {'total':>8}  ratio")
+    before: dict[int, float] = {}
+    good = True
+    for nodes in sizes:
+        s = measure(nodes)
+        before[nodes] = s["total"]
+        ratio = s["total"] / before[nodes // 2] if nodes // 2 in before else None
+        shown = "" if ratio is None else f"{ratio:6.2f}"
+        print(f"{nodes:>8} {s['passes']:>8.2f} {s['plan']:>8.2f} {s['save']:>8.2f} {s['total']:>8.2f} {shown}", flush=True)
+        if nodes == 10_000:
+            good &= s["total"] < LIMIT_SECONDS
+        if ratio is not None and nodes >= 20_000:
+            good &= ratio <= LIMIT_RATIO
+    print(f"10,000 nodes under {LIMIT_SECONDS:g} s and twice the nodes at most {LIMIT_RATIO:g} times: {'yes' if good else 'NO'}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(tuple(map(int, sys.argv[1:])) or DEFAULT_SIZES))
