@@ -10,6 +10,13 @@ from ge_core.ops.constraints import float_dtype, require_rank
 from ge_core.ops.infer import Infer
 from ge_core.ops.registry import type_rule
 
+# The coefficients a0, a1, a2 of windows a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n).
+COSINES = {
+    "HannWindow": (0.5, 0.5, 0.0),
+    "HammingWindow": (25 / 46, 21 / 46, 0.0),
+    "BlackmanWindow": (0.42, 0.5, 0.08),
+}
+
 
 def _number(c: Infer, index: int) -> Size | None:
     """The known value of an integer scalar input."""

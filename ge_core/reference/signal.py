@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ge_core.ops.registry import kernel
+from ge_core.ops.signal import COSINES
 from ge_core.reference.call import Call
 from ge_core.reference.cast import convert
 from ge_core.reference.precision import narrow, widen
@@ -55,19 +56,12 @@ def stft(
     return narrow(_parts(y), call.dtype())
 
 
-_COSINES = {
-    "HannWindow": (0.5, 0.5, 0.0),
-    "HammingWindow": (25 / 46, 21 / 46, 0.0),
-    "BlackmanWindow": (0.42, 0.5, 0.08),
-}
-
-
 @kernel("HannWindow", "HammingWindow", "BlackmanWindow")
 def window(call: Call, size: np.ndarray) -> np.ndarray:
     """a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n); n is the size, less one when the window is symmetric."""
     count = int(size.reshape(()))
     n = count if call.attr("periodic") else count - 1
-    a0, a1, a2 = _COSINES[call.node.op]
+    a0, a1, a2 = COSINES[call.node.op]
     angle = 2 * np.pi * np.arange(count) / n if n > 0 else np.full(count, np.pi)
     return convert(a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle), call.dtype())
 
