@@ -9,7 +9,7 @@ from typing import Any
 from ge_core.ir.location import Location
 from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.frame import Frame
-from ge_core.plan.plan import HostStep, KernelStep, Step
+from ge_core.plan.plan import ExecutionPlan, HostStep, KernelStep, Step
 from ge_core.plan.states import StateStore
 
 
@@ -31,6 +31,16 @@ class StepTime:
     loc: Location
 
 
+def step_time(plan: ExecutionPlan, step: Step, seconds: float) -> StepTime:
+    """What is told of a step."""
+    operator = ""
+    if isinstance(step, (KernelStep, HostStep)):
+        node = plan.node(step.node)
+        inner = node.regions["body"].nodes if node.op == "ge.Fused" else (node,)
+        operator = " + ".join(n.op for n in inner)
+    return StepTime(step.name, step.kind, operator, seconds, step.loc)
+
+
 class _Profiler:
     def __init__(self, executor: PlanExecutor) -> None:
         self.plan = executor.plan
@@ -40,12 +50,7 @@ class _Profiler:
         """Nothing to do."""
 
     def after(self, step: Step, frame: Frame, seconds: float) -> None:
-        operator = ""
-        if isinstance(step, (KernelStep, HostStep)):
-            node = self.plan.node(step.node)
-            inner = node.regions["body"].nodes if node.op == "ge.Fused" else (node,)
-            operator = " + ".join(n.op for n in inner)
-        self.times.append(StepTime(step.name, step.kind, operator, seconds, step.loc))
+        self.times.append(step_time(self.plan, step, seconds))
 
 
 def profile(executor: PlanExecutor, inputs: Sequence[Any], states: StateStore) -> list[StepTime]:

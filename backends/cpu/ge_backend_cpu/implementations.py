@@ -1,6 +1,7 @@
 """The registry of native implementations: operator name -> what this target offers for a node.
 
 Modules of `ge_backend_cpu.ops` register functions; the backend asks them all and hands the core what they offer.
+They also register judges, which say by what a group may grow.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from pkgutil import iter_modules
 from typing import TypeAlias
 
 from ge_backend_cpu.isa import Isa
-from ge_core.backend import Implementation, Options
+from ge_core.backend import Group, Implementation, Options, Refusal
 from ge_core.ir.graph import Node
 
 Offer: TypeAlias = Callable[[Node, Isa, Options], Sequence[Implementation]]
 """`offer(node, isa, options)`: implementations of a node; none where it covers no such node."""
 
+Judge: TypeAlias = Callable[[Group, Node], bool | Refusal]
+"""`judge(group, node)`: whether a group may grow by a consumer of one of its values."""
+
 _OFFERS: dict[str, list[Offer]] = {}
+_JUDGES: list[Judge] = []
 _loaded = False
 
 
@@ -35,6 +40,27 @@ def implementation(*ops: str) -> Callable[[Offer], Offer]:
         return offer
 
     return register
+
+
+def joins(judge: Judge) -> Judge:
+    """Decorator: this function judges groups. A node may join when one judge lets it: who lets a group grow must
+    offer an implementation for what comes out."""
+    if all((j.__module__, j.__qualname__) != (judge.__module__, judge.__qualname__) for j in _JUDGES):
+        _JUDGES.append(judge)
+    return judge
+
+
+def may_join(group: Group, node: Node) -> bool | Refusal:
+    """What the judges say; when all refuse, the reason of the last that gives one."""
+    _load()
+    refusal = Refusal("no-kernel", f"no generator computes {node.op} in a group")
+    for judge in _JUDGES:
+        judged = judge(group, node)
+        if judged:
+            return True
+        if isinstance(judged, Refusal):
+            refusal = judged
+    return refusal
 
 
 def _load() -> None:

@@ -44,6 +44,11 @@ class Isa:
         return self.level + lanes + "".join(f"+{extra}" for extra in sorted(self.extras))
 
     @property
+    def rank(self) -> int:
+        """Levels of one architecture in order of what they can do."""
+        return _RANK[self.level]
+
+    @property
     def is_x86(self) -> bool:
         return self.triple.startswith("x86_64")
 
@@ -57,7 +62,7 @@ class Isa:
         machine = host()
         if self.is_x86 != machine.is_x86:
             return False
-        return RANK[self.level] <= RANK[machine.level] and self.extras <= machine.extras
+        return self.rank <= machine.rank and self.extras <= machine.extras
 
     @staticmethod
     def of(text: str) -> Isa:
@@ -89,7 +94,7 @@ LEVELS: dict[str, Isa] = {
     "x86-64-v4": Isa("x86-64-v4", _X86, "x86-64-v4", 16, 32, ("-prefer-256-bit",)),
     "aarch64": Isa("aarch64", "aarch64-unknown-linux-gnu", "generic", 4, 32, ("+neon",)),
 }
-RANK: dict[str, int] = {"x86-64-v3": 3, "x86-64-v4": 4, "aarch64": 8}
+_RANK: dict[str, int] = {"x86-64-v3": 3, "x86-64-v4": 4, "aarch64": 8}
 EXTRAS: dict[str, tuple[str, ...]] = {
     "x86-64-v3": ("avxvnni",),
     "x86-64-v4": ("avx512vnni", "avx512bf16"),

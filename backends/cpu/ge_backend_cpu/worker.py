@@ -10,7 +10,6 @@ import json
 import os
 import select
 import struct
-import sys
 from typing import Any, BinaryIO
 
 IDLE_SECONDS = 120.0
@@ -69,7 +68,3 @@ def _trace(error: BaseException) -> list[str]:
     import traceback
 
     return "".join(traceback.format_exception(error)).splitlines()[-12:]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,141 @@
+"""The backend object: targets, judgement of groups, implementations, compilation, loading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from ge_backend_cpu import implementations
+from ge_backend_cpu.isa import Isa, supported_platform, wanted
+from ge_backend_cpu.kernel import Kernel
+from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo
+from ge_core.errors import BackendError, GeError
+from ge_core.ir.dtype import DTYPES
+from ge_core.ir.graph import Graph, Node
+from ge_core.ir.traverse import walk
+from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
+from ge_core.passes.legalise import ExpandComposites
+from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep
+
+TARGET = "cpu"
+
+
+class CpuBackend:
+    """Native code for this machine's processor (`ge_core.backend.PlannedBackend`)."""
+
+    kind: Literal["planned"] = "planned"
+
+    def targets(self) -> Sequence[TargetInfo]:
+        reason = supported_platform()
+        figures: dict[str, float | str] = {}
+        if not reason:
+            try:
+                figures["isa"] = str(wanted()[0])
+            except GeError as error:
+                reason = error.what
+        return [
+            TargetInfo(
+                name=TARGET,
+                description="native code for this machine's processor",
+                dtypes=frozenset(d for d in DTYPES if d.kind not in ("complex", "string")),
+                figures=figures,
+                available=not reason,
+                reason=reason,
+            )
+        ]
+
+    def check(self, graph: Graph, target: str, options: Options) -> list[Problem]:
+        problems = []
+        if reason := supported_platform():
+            problems.append(Problem(reason, fix="use target='reference'"))
+        try:
+            wanted(options.get("isa"))
+        except GeError as error:
+            problems.append(Problem(error.what, fix=error.expected or ""))
+        missing: dict[str, Node] = {}
+        for node in walk(graph):
+            if KERNELS.get(node.op) is None and DECOMPOSITIONS.get(node.op) is None:
+                missing.setdefault(node.op, node)
+        problems += [Problem(f"{op} has no kernel", node.loc, node=op) for op, node in missing.items()]
+        return problems
+
+    def passes(self, target: str, options: Options) -> Sequence[Any]:
+        native = set(implementations.native_operators())
+        return [ExpandComposites(lambda node: node.op in native or DECOMPOSITIONS.get(node.op) is None)]
+
+    def may_join(self, group: Group, node: Node) -> bool | Refusal:
+        return implementations.may_join(group, node)
+
+    def implementations(self, node: Node, target: str, options: Options) -> Sequence[Implementation]:
+        return implementations.offers(node, wanted(options.get("isa"))[0], options)
+
+    def build(
+        self, entries: Mapping[str, ExecutionPlan] | Mapping[str, Graph], target: str, options: Options
+    ) -> Artifact:
+        from ge_backend_cpu.compile import compiled
+        from ge_backend_cpu.image import joined, pack_image
+
+        artifact = Artifact(target=TARGET, native=True)
+        for name, plan in entries.items():
+            if not isinstance(plan, ExecutionPlan):
+                raise BackendError("the cpu target takes plans")
+            artifact.graphs[name], artifact.plans[name] = plan.graph, plan
+        kernels = plan_kernels(artifact.plans.values())
+        levels = wanted(options.get("isa"))
+        for isa in levels:
+            codes = compiled(kernels, isa, workers=_number(options.get("workers")), cache=_cache(options))
+            artifact.items[f"kernels/{isa}"] = pack_image(str(isa), joined(codes.values()))
+        artifact.metadata["isa"] = [str(isa) for isa in levels]
+        return artifact
+
+    def load(self, artifact: Artifact, options: Options) -> Any:
+        from ge_backend_cpu.executable import CpuExecutable, Entry
+        from ge_backend_cpu.image import Mapped, read_image
+        from ge_backend_cpu.team import team_of, thread_count
+
+        if artifact.target != TARGET:
+            raise BackendError(f"an artifact of the target {artifact.target!r}", expected=TARGET)
+        code = Mapped(read_image(artifact.items[f"kernels/{best_level(artifact)}"]).code)
+        team = team_of(thread_count(options.get("num_threads")))
+        prepared: dict[Any, Any] = {}
+        return CpuExecutable({name: Entry(plan, code.address, team, prepared) for name, plan in artifact.plans.items()})
+
+
+def plan_kernels(plans: Iterable[ExecutionPlan]) -> list[Kernel]:
+    """The distinct kernels of some plans, those of copy steps included."""
+    from ge_backend_cpu.table import launches_of, plan_symbols
+
+    found: dict[Kernel, None] = {}
+    for plan in plans:
+        symbols = plan_symbols(plan)
+        for step in plan.all_steps():
+            if isinstance(step, (KernelStep, CopyStep)):
+                found.update((launch.kernel, None) for launch in launches_of(plan, step, symbols))
+    return list(found)
+
+
+def best_level(artifact: Artifact) -> Isa:
+    """The highest instruction set of an artifact that this machine executes.
+
+    Raises:
+        BackendError: it has none.
+    """
+    levels = [Isa.of(name.removeprefix("kernels/")) for name in artifact.items if name.startswith("kernels/")]
+    usable = [isa for isa in levels if isa.runs_here]
+    if not usable:
+        raise BackendError(
+            "this machine executes none of the artifact's instruction sets",
+            expected=", ".join(map(str, levels)) or "at least one",
+            fix="compile the model again on this machine",
+        )
+    return max(usable, key=lambda isa: (isa.rank, len(isa.extras)))
+
+
+def _number(option: object) -> int | None:
+    return None if option is None else int(str(option))
+
+
+def _cache(options: Options) -> Any:
+    from ge_backend_cpu.cache import Cache
+
+    return None if options.get("cache") is False else Cache()

@@ -1,0 +1,110 @@
+"""Calls of the walker: contexts, base pointers, statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ge_backend_cpu import kernel, walker
+from ge_backend_cpu.places import External, Places
+from ge_backend_cpu.table import NativeStep, Table
+from ge_backend_cpu.team import Team
+from ge_core.errors import (
+    CheckError,
+    DivisionByZeroError,
+    ExecutionError,
+    GeError,
+    IndexRangeError,
+    SizeBoundError,
+)
+from ge_core.ir.dtype import pack
+from ge_core.ir.types import TensorType
+from ge_core.plan.plan import CopyStep, ExecutionPlan
+from ge_core.plan.states import StateStore
+
+_ERRORS: dict[int, tuple[type[GeError], str]] = {
+    kernel.INDEX_OUT_OF_RANGE: (IndexRangeError, "an index is out of range"),
+    kernel.DIVISION_BY_ZERO: (DivisionByZeroError, "an integer is divided by zero"),
+    kernel.SIZE_OUT_OF_BOUND: (SizeBoundError, "a size is outside its bound"),
+    kernel.CHECK_FAILED: (CheckError, "a check failed"),
+}
+
+
+def status_error(plan: ExecutionPlan, step: NativeStep, status: int) -> GeError:
+    """The error that a kernel's status means, with the node and the user's line."""
+    kind, what = _ERRORS.get(status, (ExecutionError, f"the kernel returned the status {status}"))
+    if isinstance(step, CopyStep):
+        return kind(f"copying %{step.name}: {what}", where=step.loc)
+    node = plan.node(step.node)
+    inside = [n for region in node.regions.values() for n in region.nodes]
+    return kind(
+        f"{node.op} %{step.name}: {what}",
+        where=step.loc,
+        details=[f"it computes {n.op} ({n.loc})" if str(n.loc) else f"it computes {n.op}" for n in inside],
+    )
+
+
+class Context:
+    """What one running call hands to the walker for one series; used again by later calls."""
+
+    __slots__ = ("address", "bases", "counters", "record", "table")
+
+    def __init__(self, places: Places) -> None:
+        self.bases = places.bases()
+        self.record = np.zeros(1, walker.CONTEXT)
+        self.record["bases"] = self.bases.ctypes.data
+        self.address = self.record.ctypes.data
+        self.table: Table | None = None
+        self.counters = np.zeros(0, np.int64)
+
+    def use(self, table: Table) -> None:
+        """Point at a table."""
+        if self.table is table:
+            return
+        self.table = table
+        self.counters = np.zeros(table.uneven, np.int64)
+        record = self.record
+        record["rows"], record["count"] = table.rows.ctypes.data, len(table.rows)
+        record["counters"], record["uneven"] = self.counters.ctypes.data, table.uneven
+
+    def at_row(self, row: int) -> None:
+        """Point at one row of the present table, for a profile; `use` another table to leave."""
+        assert self.table is not None
+        self.record["rows"] = self.table.rows.ctypes.data + row * walker.ROW.itemsize
+        self.record["count"] = 1
+
+
+def walk(team: Team, context: Context, alone: bool) -> int:
+    """Run what a context points at; 0, or (row + 1) * 256 + status."""
+    if not alone and not team.started:
+        team.start()
+    return int(team.runtime.run(team.address, context.address, alone))
+
+
+def raise_status(plan: ExecutionPlan, steps: Sequence[NativeStep], table: Table, code: int) -> None:
+    """Raise the error of a walk that did not return 0."""
+    row, status = (code >> 8) - 1, code & 0xFF
+    raise status_error(plan, steps[int(table.steps[row])], status)
+
+
+def data_of(
+    plan: ExecutionPlan, external: External, inputs: Sequence[Any], outputs: Sequence[Any], states: StateStore
+) -> np.ndarray:
+    """The array whose first byte is an external base (all kinds but "dynamic")."""
+    if external.kind == "output":
+        found: np.ndarray = outputs[external.index]
+        return found
+    if external.kind == "state":
+        return states[plan.states[external.index].name].data
+    given = inputs[external.index]
+    return packed_input(plan, external.index, given) if given.dtype.itemsize == 1 else given
+
+
+def packed_input(plan: ExecutionPlan, index: int, given: np.ndarray) -> np.ndarray:
+    """An input as kernels read it: types smaller than a byte come with a byte per element."""
+    type = plan.graph.inputs[index].type
+    if not isinstance(type, TensorType) or type.dtype.bits >= 8:
+        return given
+    return np.frombuffer(pack(given, type.dtype), np.uint8)

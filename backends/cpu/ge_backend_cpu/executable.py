@@ -1,0 +1,136 @@
+"""A loaded artifact: each entry's plan, run natively as far as it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ge_backend_cpu.context import Context, data_of, raise_status, walk
+from ge_backend_cpu.places import Places, PreparedKey
+from ge_backend_cpu.straight import StraightPlan, straight_steps
+from ge_backend_cpu.table import Series
+from ge_backend_cpu.team import Team
+from ge_core.errors import InputError
+from ge_core.plan.execute import PlanExecutor
+from ge_core.plan.frame import Frame, Layouts
+from ge_core.plan.plan import ExecutionPlan, KernelStep
+from ge_core.plan.profile import StepTime, profile, step_time
+from ge_core.plan.states import StateStore
+
+
+class NativeKernels:
+    """Kernel steps between host steps and in branches and loops (`ge_core.plan.execute.Kernels`)."""
+
+    def __init__(self, layouts: Layouts, places: Places, address: Callable[[str], int], team: Team) -> None:
+        self.layouts, self.places, self.address, self.team = layouts, places, address, team
+
+    def prepare(self, plan: ExecutionPlan, steps: Sequence[KernelStep]) -> Callable[[Frame], None]:
+        """See `ge_core.plan.execute.Kernels.prepare`."""
+        team, places = self.team, self.places
+        series = Series(plan, steps, places, self.address, team.threads)
+        late = [v for s in steps for v in s.outputs if v >= 0 and not plan.values[v].view]
+        idle: list[Context] = []
+
+        def run(frame: Frame) -> None:
+            for value in late:
+                frame.open(value)
+            table = series.table(frame.placement, frame.env)
+            if not len(table.rows):
+                return
+            try:
+                context = idle.pop()
+            except IndexError:
+                context = Context(places)
+            context.use(table)
+            kept = self._fill(context, frame)
+            try:
+                code = walk(team, context, table.alone)
+            finally:
+                idle.append(context)
+            del kept
+            if code:
+                raise_status(plan, series.steps, table, code)
+
+        return run
+
+    def _fill(self, context: Context, frame: Frame) -> list[np.ndarray]:
+        """Set the bases that a call changes; the arrays are to be kept until the walk is over."""
+        bases, kept = context.bases, []
+        if len(bases) < len(self.places.fixed):
+            grown = self.places.bases()
+            context.bases, bases = grown, grown
+            context.record["bases"] = grown.ctypes.data
+        bases[0] = frame.arena.ctypes.data
+        assert frame.states is not None
+        for external in self.places.externals:
+            if external.kind == "dynamic":
+                # a dynamic value that this series does not use may not exist by now
+                bases[external.number] = frame.address(external.index) if frame.slots[external.index] is not None else 0
+                continue
+            data = data_of(frame.plan, external, frame.inputs, frame.outputs, frame.states)
+            kept.append(data)
+            bases[external.number] = data.ctypes.data
+        return kept
+
+
+class Entry:
+    """One entry of a model."""
+
+    def __init__(
+        self,
+        plan: ExecutionPlan,
+        address: Callable[[str], int],
+        team: Team,
+        prepared: dict[PreparedKey, np.ndarray],
+    ) -> None:
+        self.plan = plan
+        self.layouts = Layouts(plan)
+        places = Places(self.layouts, prepared)
+        steps = straight_steps(plan)
+        self.straight: StraightPlan | None = None
+        self.executor: PlanExecutor | None = None
+        if steps is not None:
+            self.straight = StraightPlan(plan, steps, self.layouts, places, address, team)
+        else:
+            self.executor = PlanExecutor(plan, NativeKernels(self.layouts, places, address, team))
+
+    def run(self, inputs: Sequence[Any], states: StateStore) -> list[Any]:
+        if self.straight is not None:
+            return self.straight.run(inputs, states)
+        assert self.executor is not None
+        return self.executor.run(inputs, states)
+
+    def profile(self, inputs: Sequence[Any], states: StateStore) -> list[StepTime]:
+        if self.straight is None:
+            assert self.executor is not None
+            return profile(self.executor, inputs, states)
+        taken: dict[int, float] = {}
+
+        def told(step: int, seconds: float) -> None:
+            taken[step] = taken.get(step, 0.0) + seconds
+
+        self.straight.timed(inputs, states, told)
+        steps = self.straight.steps
+        return [step_time(self.plan, steps[i], seconds) for i, seconds in taken.items()]
+
+
+class CpuExecutable:
+    """Plans that run natively (`ge_core.backend.Executable`); several threads may call it at once."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self.entries = dict(entries)
+
+    def run(self, inputs: Sequence[Any], states: StateStore, entry: str = "main") -> list[Any]:
+        """See `ge_core.backend.Executable.run`."""
+        return self._entry(entry).run(inputs, states)
+
+    def profile(self, inputs: Sequence[Any], states: StateStore, entry: str = "main") -> list[StepTime]:
+        """Run once and say how long each step took; steps of loops appear once per round."""
+        return self._entry(entry).profile(inputs, states)
+
+    def _entry(self, name: str) -> Entry:
+        if name not in self.entries:
+            raise InputError(f"there is no entry {name!r}", expected=", ".join(self.entries))
+        return self.entries[name]

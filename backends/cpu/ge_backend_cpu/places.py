@@ -1,0 +1,130 @@
+"""Where the operands of kernels lie: base pointers, numbered once per plan.
+
+Base 0 is the arena. Constants and prepared constants have one base each and keep their address for the life of the
+executable; inputs, outputs and states get theirs with every call, dynamic values in the middle of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ge_backend_cpu.kernel import Recipe, recipe_of
+from ge_core.errors import BackendError
+from ge_core.plan.aligned import aligned_bytes
+from ge_core.plan.frame import Layouts
+from ge_core.plan.plan import ExecutionPlan, KernelStep
+
+PreparedKey = tuple[tuple[int, ...], str]
+"""Constants' indices, and the recipe with its options as text."""
+
+
+@dataclass(frozen=True)
+class External:
+    """A base that changes from call to call.
+
+    Attributes:
+        kind: "input", "output", "state" (index: its position) or "dynamic" (index: the value).
+    """
+
+    number: int
+    kind: str
+    index: int
+
+
+class Places:
+    """Bases of one plan.
+
+    Args:
+        prepared: constants that are made already, by `prepared_key`.
+    """
+
+    def __init__(self, layouts: Layouts, prepared: dict[PreparedKey, np.ndarray]) -> None:
+        self.plan, self.layouts = layouts.plan, layouts
+        self._made = prepared
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._data: list[np.ndarray] = []
+        self.fixed: list[int] = [0]
+        self.externals: list[External] = []
+
+    def value(self, value: int) -> tuple[int, bool, int]:
+        """Base number of a value, whether its offset in the buffer counts, and the buffer whose start is added.
+
+        Raises:
+            BackendError: it has no bytes.
+        """
+        planned = self.plan.values[value]
+        buffer = self.plan.buffers[planned.buffer]
+        if buffer.kind == "arena":
+            return 0, True, planned.buffer
+        if buffer.kind == "constant":
+            return self._fixed(("constant", buffer.index), lambda: self.layouts.constant(buffer.index)), True, -1
+        if buffer.kind in ("input", "output", "state"):
+            return self._external(buffer.kind, buffer.index), True, -1
+        if buffer.kind == "dynamic":
+            return self._external("dynamic", value), False, -1
+        raise BackendError(f"%{planned.name} has no bytes that a kernel could read")
+
+    def prepared(self, step: KernelStep, key: str) -> int:
+        """Base number of a step's prepared constant."""
+        name = prepared_key(self.plan, step, key)
+        return self._fixed(("prepared", *name), lambda: self._make(name, step, key))
+
+    def _make(self, name: PreparedKey, step: KernelStep, key: str) -> np.ndarray:
+        if name not in self._made:
+            self._made[name] = prepare(self.plan, step, key)
+        return self._made[name]
+
+    def _fixed(self, name: tuple[object, ...], data: Callable[[], np.ndarray]) -> int:
+        if name not in self._numbers:
+            found = data()
+            self._data.append(found)
+            self._numbers[name] = len(self.fixed)
+            self.fixed.append(found.ctypes.data)
+        return self._numbers[name]
+
+    def _external(self, kind: str, index: int) -> int:
+        name = (kind, index)
+        if name not in self._numbers:
+            self._numbers[name] = len(self.fixed)
+            self.externals.append(External(len(self.fixed), kind, index))
+            self.fixed.append(0)
+        return self._numbers[name]
+
+    def bases(self) -> np.ndarray:
+        """All base pointers, uint64; 0 where the call has to fill them in."""
+        return np.array(self.fixed, np.uint64)
+
+
+def prepared_key(plan: ExecutionPlan, step: KernelStep, key: str) -> PreparedKey:
+    """What a prepared constant is made from: equal keys are equal bytes.
+
+    Raises:
+        BackendError: the step has no such recipe, or an operand is no constant.
+    """
+    if key not in step.data.get("prepared", {}):
+        raise BackendError(f"%{step.name} has no prepared constant {key!r}", where=step.loc)
+    recipe = Recipe.from_json(step.data["prepared"][key])
+    indices = []
+    for i in recipe.inputs:
+        value = step.inputs[i] if 0 <= i < len(step.inputs) else -1
+        buffer = plan.buffers[plan.values[value].buffer] if value >= 0 else None
+        if buffer is None or buffer.kind != "constant":
+            raise BackendError(f"%{step.name} prepares operand {i}, which is no constant", where=step.loc)
+        indices.append(buffer.index)
+    return tuple(indices), json.dumps([recipe.recipe, dict(recipe.options)], sort_keys=True)
+
+
+def prepare(plan: ExecutionPlan, step: KernelStep, key: str) -> np.ndarray:
+    """Run the recipe of a step's prepared constant: its bytes (uint8), at an address on 64 bytes."""
+    recipe = Recipe.from_json(step.data["prepared"][key])
+    indices, _ = prepared_key(plan, step, key)
+    made = np.ascontiguousarray(
+        recipe_of(recipe.recipe)(*(plan.constants[i].array() for i in indices), **recipe.options)
+    )
+    data = aligned_bytes(made.nbytes)
+    data[:] = made.reshape(-1).view(np.uint8)
+    return data
