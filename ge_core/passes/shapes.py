@@ -259,10 +259,10 @@ def keep_reduced(m: Match, b: Builder) -> Value:
     return kept
 
 
-_ROWS = Node("MatMul", Node("Reshape", X, Any_()), Any_("w"))
+_ROWS = Node("MatMul", Node("Reshape", X, Any_(), name="rows"), Any_("w"))
 
 
-@rule(Node("Reshape", Either(Node("Add", _ROWS, Any_("bias")), _ROWS), Any_()), single_use=True)
+@rule(Node("Reshape", Either(Node("Add", _ROWS, Any_("bias")), _ROWS), Any_()), single_use=True, shared=["rows"])
 def product_of_rows(m: Match, b: Builder) -> Value:
     """A product of flattened rows that are unflattened after it needs no flattening."""
     x, w, out = m["x"], m["w"], m.root.output

@@ -46,7 +46,7 @@ class _Split:
 
 def limits_of(form: Mask | None, rank: int) -> Limits | None:
     """The limits that a mask consists of: conditions key − query ≤ r and query − key ≤ l; None for any other mask."""
-    if form is None or form.never or rank < 2:
+    if form is None or form.never or (rank < 2 and form.conditions):
         return None
     found = Limits()
     lead = (0,) * (rank - 2)
@@ -79,8 +79,8 @@ def _split(value: Value, forms: IndexForms) -> _Split:
         return _Split(limits, None)
     nothing = _Split(Limits(), value)
     node = value.producer
-    if node is None or (hides_nothing(value, forms) and value.rank < 2):
-        return _Split(Limits(), None) if hides_nothing(value, forms) else nothing
+    if node is None:
+        return nothing
     if node.op == "Expand":
         inner = node.inputs[0]
         same = inner is not None and inner.rank == value.rank and inner.shape[-2:] == value.shape[-2:]
@@ -110,7 +110,7 @@ def mask_as_causal(m: Match, b: Builder) -> list[Value]:
     """A boolean mask that is (also) key ≤ query becomes is_causal, with what else it hides."""
     mask = _mask_of(m)
     forms = IndexForms()
-    m.applies(mask.dtype.kind == "bool" and mask.rank >= 2, "the mask is not boolean")
+    m.applies(mask.dtype.kind == "bool", "the mask is not boolean")
     split = _split(mask, forms)
     m.require(split.rest is not mask, f"%{mask.name} is not proven to be causal")
     rest = None if split.rest is None else _whole_last_axis(m, b, split.rest)

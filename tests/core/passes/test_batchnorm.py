@@ -83,9 +83,7 @@ def test_half_precision_and_unusable_statistics_keep_the_operator() -> None:
         zero = np.zeros(4, np.float32)
         b.outputs(norm(b, h, 4, dtype="float16"), b.BatchNormalization(x, zero + np.inf, zero, zero, zero))
 
-    check(
-        build, [normal(2, 4, 3, dtype="float16"), normal(2, 4, 3)], FoldBatchNorm(), gives=["BatchNormalization"] * 2
-    )
+    check(build, [normal(2, 4, 3, dtype="float16"), normal(2, 4, 3)], FoldBatchNorm(), gives=["BatchNormalization"] * 2)
 
 
 def test_weights_are_computed_when_they_are_needed() -> None:

@@ -45,12 +45,17 @@ def test_the_ways_of_two_frameworks_to_flatten_become_one_node() -> None:
         for old, new in sorted(names.items(), key=lambda t: -len(t[0])):
             text = text.replace(f"%{old}", f"%{new}")
         forms.append(text)
-    assert forms[0] == forms[1] == forms[2] == expected(
-        """
+    assert (
+        forms[0]
+        == forms[1]
+        == forms[2]
+        == expected(
+            """
         %v0: int64[2] (3*n, 4) = ge.Dims() {exprs=[<3*n>, 4]}
         %v1: float32[3*n, 4] = Reshape(%x, %v0)
         return %v1
         """
+        )
     )
 
 
@@ -111,9 +116,7 @@ def test_forms() -> None:
         )  # fmt: skip
 
     graph, _ = check(build, [normal(3, 1), normal(2, dtype="float16")], *CLEAN)
-    assert sorted(ops(graph)) == sorted(
-        ["Neg", "Add", "Less", "LessOrEqual", "Cast", "Expand", "Expand", "Add"]
-    )
+    assert sorted(ops(graph)) == sorted(["Neg", "Add", "Less", "LessOrEqual", "Cast", "Expand", "Expand", "Add"])
 
 
 @pytest.mark.parametrize("options", [{}, {"transB": 1}, {"transA": 1, "alpha": 0.5, "beta": 2.0}, {"beta": 0.0}])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 
 from ge_core.errors import ExecutionError
 from ge_core.ir.verifier import verify
-from ge_core.passes import PassContext, PassManager, optimise
+from ge_core.passes import PassContext, PassManager
 from ge_core.passes.algebraic import Algebraic
-from ge_core.passes.base import SWITCHES, Pass
+from ge_core.passes.base import Pass
 from ge_core.passes.canonicalise import Canonicalise, InlineConstantBranches, ShapeArithmetic
 from ge_core.passes.cse import CommonSubexpressions
 from ge_core.passes.dce import DeadCode

@@ -16,9 +16,9 @@ from ge_core.passes.base import Pass
 from ge_core.passes.bisect import guilty_rewrite
 from ge_core.passes.canonicalise import Canonicalise
 from ge_core.passes.dce import DeadCode
+from ge_core.passes.matching import Any_, Match, Node
 from ge_core.passes.pipeline import default_passes
 from ge_core.passes.rewrite import RewritePass, Rule, rule
-from ge_core.passes.matching import Any_, Match, Node
 from ge_core.passes.saved import Snapshot, load_graph
 from ge_core.reference.interpret import interpret
 from tests.core.passes.rewriting import ops
@@ -132,7 +132,13 @@ def test_runs_are_timed_and_counted() -> None:
     ctx = PassContext()
     PassManager((Canonicalise(), DeadCode()))(chain(), ctx)
     first, second = ctx.report.runs
-    assert (first.name, first.changed, first.rewrites, first.nodes_before, first.nodes_after) == ("canonicalise", True, 3, 6, 3)
+    assert (first.name, first.changed, first.rewrites, first.nodes_before, first.nodes_after) == (
+        "canonicalise",
+        True,
+        3,
+        6,
+        3,
+    )
     assert (second.name, second.changed) == ("dead-code", False)
     assert ctx.report.seconds()["canonicalise"] >= 0
 
