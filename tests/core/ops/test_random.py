@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ge_core.errors import ExecutionError, TypeRuleError
-from ge_core.ir import Builder, DType, Graph
+from ge_core.ir import Builder, DType, Graph, symbol
 from ge_core.reference.interpret import interpret
 from ge_core.reference.random import philox
 from tests.core.ops.single_node import Rule, check_rule, run_node
@@ -95,6 +95,17 @@ RULES = [
 @pytest.mark.parametrize("rule", RULES, ids=["known", "from data"])
 def test_sizes(rule: Rule) -> None:
     check_rule(rule)
+
+
+def test_a_symbolic_shape_is_kept() -> None:
+    b = Builder(Graph())
+    n = symbol("n", 1)
+    x = b.input("x", "float32", (n, 3))
+    y = b.ge.Random(b.Shape(x), np.int64(1), np.int64(0), dtype="float32", distribution="uniform")
+    assert y.shape == x.shape
+    for op in ("RandomNormalLike", "RandomUniformLike", "Bernoulli"):
+        assert b.op(op, x).shape == x.shape
+    assert b.Multinomial(x, sample_size=4).shape == (n, 4)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from ge_core.errors import TypeRuleError
-from ge_core.ir import Builder, Graph
+from ge_core.ir import Builder, Graph, symbol
+from ge_core.reference.interpret import interpret
 from tests.core.ops.onnx_cases import Case, cases, check_case
 from tests.core.ops.single_node import Rule, check_rule, run_node
 
@@ -47,6 +48,23 @@ def test_stft_of_a_symbolic_signal() -> None:
 
 def test_irfft_of_a_symbolic_spectrum() -> None:
     check_rule(Rule("DFT", [(2, "a", 2)], {"inverse": 1, "onesided": 1}), [{"a": 4}, {"a": 2}])
+
+
+def test_sizes_that_come_from_shapes() -> None:
+    """A size computed from a symbolic shape is a known content: the results have symbolic sizes, not new ones."""
+    b = Builder(Graph())
+    n = symbol("n", 1)
+    x = b.input("x", "float32", (2, n, 1))
+    count = b.scalar(n)
+    values = [
+        b.HannWindow(count),
+        b.MelWeightMatrix(I(4), count, I(8192), np.float32(0), np.float32(4096)),
+        b.DFT(x, count, I(1), onesided=1),
+        b.STFT(x, b.scalar(n), None, count),
+    ]
+    assert [v.shape for v in values] == [(n,), (n // 2 + 1, 4), (2, n // 2 + 1, 2), (2, 1, n // 2 + 1, 2)]
+    b.outputs(*values)
+    interpret(b.graph, [f32(2, 6, 1)])
 
 
 def f32(*shape: int) -> np.ndarray:
