@@ -1,0 +1,1 @@
+"""Functions for operators that are not the IR's own, one file for each family."""

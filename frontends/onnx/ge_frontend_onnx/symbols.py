@@ -1,0 +1,176 @@
+"""The model's dimensions as sizes of the graph: equal names are equal sizes, unnamed ones are sizes of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ge_core.errors import GraphError, InputError
+from ge_core.ir import dims
+from ge_core.ir.dims import Dim, Size
+from ge_core.ir.graph import Graph
+
+# What dynamic_shapes says about one axis: a name, a fixed size, torch.export's Dim, None for "as the model says".
+Asked: TypeAlias = Any
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_RESERVED = frozenset({"min", "max", "floor", "ceil"})
+
+
+class Symbols:
+    """Sizes by the model's names for them.
+
+    Args:
+        graph: gets the symbols.
+        plain: the names that are the whole dimension of some input; other names may be expressions over them.
+    """
+
+    def __init__(self, graph: Graph, plain: frozenset[str]) -> None:
+        self._graph, self._plain = graph, plain
+        self._sizes: dict[str, Size] = {}
+        self._asked: dict[str, Size] = {}
+        self._loop_sizes: set[Size] = set()
+
+    def size(self, dim: Any, hint: str) -> Size:
+        """The size that a dimension of a TensorShapeProto stands for.
+
+        Args:
+            dim: the dimension; without a value and a name, with a name that has no letter (`?`) or with a
+                negative value it is a size of its own.
+            hint: names such a size.
+        """
+        if dim.HasField("dim_value"):
+            value = int(dim.dim_value)
+            return value if value >= 0 else self.fresh(hint)
+        name = dim.dim_param
+        if not _WORD.search(name):
+            return self.fresh(hint)
+        if name not in self._sizes:
+            expression = None if name in self._plain else self._expression(name)
+            self._sizes[name] = self.fresh(name) if expression is None else expression
+        return self._sizes[name]
+
+    def fresh(self, hint: str, lo: int = 0, hi: int | None = None) -> Dim:
+        """A new size."""
+        word = "_".join(re.findall(r"[A-Za-z0-9]+", hint)) or "d"
+        word = f"d_{word}" if word[0].isdigit() or word in _RESERVED else word
+        s = self._graph.fresh_symbol(word, lo, hi)
+        return dims.symbol(s.name, s.lo, s.hi)
+
+    def loop_size(self, hint: str) -> Dim:
+        """A new size that each run of a loop may change."""
+        size = self.fresh(hint)
+        self._loop_sizes.add(size)
+        return size
+
+    def is_loop_size(self, size: Size) -> bool:
+        """Whether a size is one that each run of a loop may change."""
+        return size in self._loop_sizes
+
+    def _expression(self, name: str) -> Size | None:
+        """The size that a name such as `past + 1` computes from other names, None when it is a name alone."""
+        words = set(_WORD.findall(name)) - _RESERVED
+        if name in words or not words <= self._plain:
+            return None
+        table = {}
+        for word in words:
+            size = self._sizes.setdefault(word, self.fresh(word))
+            if not isinstance(size, Dim) or len(found := dims.symbols(size)) != 1:
+                return None
+            table[word] = next(iter(found))
+        try:
+            return dims.parse_with(name, table)
+        except GraphError:
+            return None
+
+    def ask(self, dim: Any, asked: Asked, where: str) -> Size | None:
+        """The size that the caller's `dynamic_shapes` gives to a dimension, None when it says nothing.
+
+        A model's name for the dimension stands for the same size in all other places.
+
+        Raises:
+            InputError: `asked` is no name, size or Dim.
+        """
+        size = self._size_of(asked, where)
+        if size is None:
+            return None
+        if dim is not None and not dim.HasField("dim_value") and _WORD.search(dim.dim_param):
+            old = self._sizes.setdefault(dim.dim_param, size)
+            if old != size:
+                raise InputError(f"{where} is asked to be {size}, and {dim.dim_param!r} is already {old}")
+        return size
+
+    def _size_of(self, asked: Asked, where: str) -> Size | None:
+        if asked is None or isinstance(asked, bool):
+            return None
+        if isinstance(asked, int):
+            if asked < 0:
+                raise InputError(f"{where} is asked to be {asked}", expected="a size of 0 or more")
+            return asked
+        name = asked if isinstance(asked, str) else getattr(asked, "__name__", None)
+        if isinstance(name, str) and name.isidentifier():
+            if name not in self._asked:
+                low, high = getattr(asked, "min", None), getattr(asked, "max", None)
+                self._asked[name] = self.fresh(name, low or 0, _upper(high))
+            return self._asked[name]
+        if "STATIC" in str(asked):
+            return None
+        if "AUTO" in str(asked) or "DYNAMIC" in str(asked):
+            return self.fresh(where)
+        raise InputError(f"{where} is asked to be {asked!r}", expected="a name, a size or a torch.export.Dim")
+
+
+def _upper(high: Any) -> int | None:
+    """A Dim's upper bound; torch writes "none" as a very large number or as infinity."""
+    return int(high) if isinstance(high, int) and high < 1 << 62 else None
+
+
+def asked_shapes(dynamic_shapes: object, names: Sequence[str]) -> dict[str, Mapping[int, Asked]]:
+    """What `dynamic_shapes` says, by input and axis.
+
+    Args:
+        dynamic_shapes: by input name or by position; for an input a mapping from axes or one entry for each axis.
+
+    Raises:
+        InputError: an input is not known, or an entry has another form.
+    """
+    if dynamic_shapes is None:
+        return {}
+    if isinstance(dynamic_shapes, Mapping):
+        entries = dict(dynamic_shapes)
+    elif isinstance(dynamic_shapes, (list, tuple)):
+        entries = dict(zip(names, dynamic_shapes, strict=False))
+        if len(dynamic_shapes) > len(names):
+            raise InputError(f"dynamic_shapes has {len(dynamic_shapes)} entries, the model {len(names)} inputs")
+    else:
+        raise InputError(f"dynamic_shapes is {dynamic_shapes!r}", expected="a dict by input name, or a tuple")
+    unknown = [name for name in entries if name not in names]
+    if unknown:
+        raise InputError(f"dynamic_shapes names {unknown[0]!r}", expected=f"one of {', '.join(names)}")
+    return {name: _axes(entry, name) for name, entry in entries.items() if entry is not None}
+
+
+def _axes(entry: object, name: str) -> Mapping[int, Asked]:
+    if isinstance(entry, Mapping):
+        if not all(isinstance(axis, int) for axis in entry):
+            raise InputError(f"dynamic_shapes of {name!r} is {entry!r}", expected="a dict from axis to size")
+        return dict(entry)
+    if isinstance(entry, (list, tuple)):
+        return dict(enumerate(entry))
+    raise InputError(f"dynamic_shapes of {name!r} is {entry!r}", expected="a dict from axis to size, or a tuple")
+
+
+def plain_names(inputs: Sequence[Any]) -> frozenset[str]:
+    """The names that stand alone as a dimension of an input.
+
+    Args:
+        inputs: ValueInfoProtos.
+    """
+    found = set()
+    for info in inputs:
+        for dim in info.type.tensor_type.shape.dim:
+            if _WORD.fullmatch(dim.dim_param):
+                found.add(dim.dim_param)
+    return frozenset(found)
+
