@@ -39,6 +39,7 @@ def _collect(call: Call, index: int, elements: list[Any], axis: int = 0) -> np.n
 
 @kernel("Loop")
 def loop(call: Call, limit: np.ndarray | None, cond: np.ndarray | None, *carried: Any) -> tuple[Any, ...]:
+    # without an initial condition the body's counts all the same, as in ONNX's reference and ONNX Runtime
     trips = None if limit is None else int(limit.reshape(()))
     go_on = cond is None or bool(cond.reshape(()))
     states = list(carried)

@@ -22,7 +22,7 @@ from ge_core.reference.precision import narrow, widen
 from ge_core.reference.quantise import requantise
 from ge_core.reference.windows import concrete, kernel_offsets, overlap_add, padded, shifted, window_view
 
-_BAND = 1 << 21
+_BAND = 1 << 20
 _BLOCK = 1 << 15
 
 

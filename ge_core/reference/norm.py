@@ -24,7 +24,10 @@ def batch_normalization(
     def spread(v: np.ndarray) -> np.ndarray:
         return aligned(v, x.ndim, axis).astype(wide.dtype)
 
-    return narrow((wide - spread(widen(mean))) * spread(factor) + spread(widen(bias)), call.dtype())
+    y = wide - spread(widen(mean))
+    y *= spread(factor)
+    y += spread(widen(bias))
+    return narrow(y, call.dtype())
 
 
 def _stage_one(call: Call, x: np.ndarray) -> np.ndarray:
@@ -49,9 +52,9 @@ def layer_normalization(
     axes = tuple(range(call.attr("axis") % x.ndim, x.ndim))
     y, mean, inverse = centred(_stage_one(call, x), axes, call.attr("epsilon"))
     y *= inverse
-    y = y * widen(scale)
+    y *= widen(scale)
     if bias is not None:
-        y = y + widen(bias)
+        y += widen(bias)
     statistics = [narrow(s, call.dtype(i)) for i, s in ((1, mean), (2, inverse)) if call.wants(i)]
     return (narrow(y, call.dtype()), *statistics)
 
