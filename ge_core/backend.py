@@ -215,7 +215,10 @@ class Executable(Protocol):
 class Backend(Protocol):
     """A target family. Heavy imports belong inside the methods."""
 
-    kind: Literal["planned", "whole"]
+    @property
+    def kind(self) -> Literal["planned", "whole"]:
+        """Whether the core plans for it; an attribute of the class does."""
+        ...
 
     def targets(self) -> Sequence[TargetInfo]:
         """The targets of this family; opens no device."""

@@ -91,6 +91,7 @@ def _reopened(stored: StoredModel, found: _Metadata, plugin: Plugin) -> Compiled
         metadata=found.table("artifact"),
         graphs=dict(stored.entries),
         plans={name: plan_from_json(data, _entry(stored.entries, name)) for name, data in found.table("plans").items()},
+        store_plans=bool(found.table("plans")),
         native=found.native,
     )
     backend = plugin.backend()

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ge_core.errors import GeError
+from ge_core.ir.clone import clone_graph
 from ge_core.ir.graph import Graph, Node, Value
 from ge_core.ir.types import TensorType
 from ge_core.model import CompiledModel
+from ge_core.passes.pipeline import optimise
 from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.frame import Frame, get
 from ge_core.plan.plan import HostStep, KernelStep, Step
@@ -44,7 +46,7 @@ class Difference:
 
     def __str__(self) -> str:
         verdict = "ok" if self.passed else "DIFFERS"
-        return f"{self.name} {list(self.shape)}: largest difference {self.largest:.3g} at scale {self.scale:.3g}, {verdict}"
+        return f"{self.name} {list(self.shape)}: off by {self.largest:.3g} at scale {self.scale:.3g}, {verdict}"
 
 
 @dataclass
@@ -96,14 +98,16 @@ def compare(name: str, got: np.ndarray, want: np.ndarray, tolerance: float | Non
 def first_divergence(imported: Graph, compiled: CompiledModel, arrays: Sequence[np.ndarray]) -> str:
     """The first node whose result leaves the imported graph's, for targets that show their intermediates.
 
-    Values are matched by name: passes keep the names of what they do not rewrite. Empty when nothing that can be
-    matched differs.
+    Values are matched by name: passes keep the names of what they do not rewrite; what the canonical form renames
+    is matched with that form of the imported graph. Empty when nothing that can be matched differs.
     """
     executor = getattr(compiled.executable, "executors", {}).get("main")
     if not isinstance(executor, PlanExecutor):
         return ""
     try:
-        oracle = _all_values(imported, arrays)
+        canonical = clone_graph(imported)
+        optimise(canonical, frozenset())
+        oracle = _all_values(canonical, arrays) | _all_values(imported, arrays)
     except GeError as error:
         return f"the imported graph fails by itself: {error.what}"
     watcher = _Watcher(oracle)

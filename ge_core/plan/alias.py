@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Graph, Value
-from ge_core.ir.types import TensorType
+from ge_core.ir.types import Layout, TensorType, Type
 from ge_core.plan.lifetimes import Lifetimes, Span
 from ge_core.plan.plan import BufferKind
 from ge_core.plan.sizes import has_bound, names_in
@@ -46,10 +47,14 @@ class AliasClass:
 
 def stored_bytes(value: Value) -> Size | None:
     """Bytes that a value takes in its layout; None for what has none (objects, unknown rank)."""
-    type = value.type
+    return _bytes(value.type, value.layout)
+
+
+@lru_cache(maxsize=65536)
+def _bytes(type: Type, layout: Layout | None) -> Size | None:
     if not isinstance(type, TensorType) or type.shape is None or type.dtype.kind == "string":
         return None
-    return type.nbytes() if value.layout is None else value.layout.nbytes(type)
+    return type.nbytes() if layout is None else layout.nbytes(type)
 
 
 def is_plain(value: Value) -> bool:

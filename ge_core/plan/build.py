@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ge_core.backend import Options, PlannedBackend, Precision, TargetInfo
+from ge_core.errors import PlanError
 from ge_core.ir.dims import Symbol
 from ge_core.ir.graph import Graph, Node
 from ge_core.ir.traverse import walk
@@ -16,7 +17,7 @@ from ge_core.passes.planned.select import Selection, Selector
 from ge_core.plan.alias import Aliases
 from ge_core.plan.bind import bindings
 from ge_core.plan.emit import Emission, emit, needed_before_known
-from ge_core.plan.homes import NOTHING_SHARED, Sharing, find_homes
+from ge_core.plan.homes import EVERYTHING, NOTHING, WAYS, find_homes
 from ge_core.plan.lifetimes import lifetimes
 from ge_core.plan.placement import Placer
 from ge_core.plan.plan import ExecutionPlan
@@ -106,8 +107,8 @@ def _implement_conversions(report: PlanReport, request: PlanRequest) -> None:
 def _smallest(graph: Graph, request: PlanRequest, report: PlanReport) -> ExecutionPlan:
     """The plan with the smallest arena among the ways of sharing; ties go to the one that copies least."""
     best: ExecutionPlan | None = None
-    for name, sharing in _ways(graph, request):
-        plan = plan_selected(graph, request, report.selection, sharing)
+    for name in _ways(graph, request):
+        plan = plan_selected(graph, request, report.selection, name)
         assert plan.memory is not None
         report.tried[name] = plan.memory.size
         if best is None or best.memory is None or plan.memory.size < best.memory.size:
@@ -116,33 +117,36 @@ def _smallest(graph: Graph, request: PlanRequest, report: PlanReport) -> Executi
     return best
 
 
-def _ways(graph: Graph, request: PlanRequest) -> list[tuple[str, Sharing]]:
+def _ways(graph: Graph, request: PlanRequest) -> list[str]:
     if "memory" not in request.switches:
-        return [("nothing shared", NOTHING_SHARED)]
-    full = Sharing()
+        return [NOTHING]
     if sum(1 for _ in walk(graph)) > COMPARED:
-        return [("everything shared", full)]
-    ways = [("everything shared", full), ("no step in place", replace(full, in_place=False))]
-    if any(node.op == "Concat" for node in walk(graph)):
-        ways += [
-            ("concats copied", replace(full, concats=False)),
-            ("concats copied, no step in place", replace(full, concats=False, in_place=False)),
-        ]
-    return ways
+        return [EVERYTHING]
+    concats = any(node.op == "Concat" for node in walk(graph))
+    return [name for name, way in WAYS.items() if name != NOTHING and (concats or way.concats)]
 
 
-def replan(graph: Graph, request: PlanRequest) -> ExecutionPlan:
-    """The plan of a graph that was selected and ordered before (it comes from a file); the graph stays as it is."""
+def replan(graph: Graph, request: PlanRequest, sharing: str) -> ExecutionPlan:
+    """The plan of a graph that was selected and ordered before (it comes from a file); the graph stays as it is.
+
+    Args:
+        sharing: the way that was the best one then.
+
+    Raises:
+        PlanError: there is no such way.
+    """
     selection = Selector(request.backend, request.target, request.options, request.precision).run(graph)
-    report = PlanReport(selection=selection)
-    return _smallest(graph, request, report)
+    return plan_selected(graph, request, selection, sharing)
 
 
-def plan_selected(
-    graph: Graph, request: PlanRequest, selection: Selection, sharing: Sharing | None = None
-) -> ExecutionPlan:
-    """The plan of a selected graph in its present order, with one way of sharing bytes, placed for the example."""
-    sharing = Sharing() if sharing is None else sharing
+def plan_selected(graph: Graph, request: PlanRequest, selection: Selection, sharing: str = EVERYTHING) -> ExecutionPlan:
+    """The plan of a selected graph in its present order, with one way of sharing bytes, placed for the example.
+
+    Raises:
+        PlanError: there is no such way of sharing, or a size that nothing defines.
+    """
+    if sharing not in WAYS:
+        raise PlanError(f"unknown way of sharing {sharing[:40]!r}", expected=", ".join(WAYS))
     call_symbols = [b.symbol for b in bindings(graph.inputs)[0]]
     lives = lifetimes(graph)
     aliases = Aliases(graph, lives, {s.name for s in call_symbols})
@@ -151,7 +155,7 @@ def plan_selected(
         chosen = selection.chosen.get(node)
         return () if chosen is None else chosen.in_place
 
-    homes = find_homes(graph, lives, aliases, in_place, sharing)
+    homes = find_homes(graph, lives, aliases, in_place, WAYS[sharing])
     plan = emit(
         Emission(
             graph,
@@ -162,10 +166,11 @@ def plan_selected(
             selection.reasons,
             call_symbols,
             request.info.alignment,
-            reuse="memory" in request.switches,
+            reuse=sharing != NOTHING,
         )
     )
     needed_before_known(plan)
+    plan.sharing = sharing
     plan.example = {s.name: example_value(s, request.example) for s in plan.symbols}
     plan.memory = Placer(plan).at([plan.example[s.name] for s in plan.symbols], "default").memory
     return plan

@@ -58,6 +58,7 @@ def plan_to_json(plan: ExecutionPlan) -> dict[str, Any]:
         "outputs": [[o.value, o.buffer] for o in plan.outputs],
         "states": [[s.name, s.read, s.write, s.in_place] for s in plan.states],
         "end": plan.end,
+        "sharing": plan.sharing,
         "example": dict(plan.example),
         "memory": None
         if memory is None
@@ -168,6 +169,7 @@ class _Reader:
             end=_int(data["end"]),
             example={str(k): _int(v) for k, v in data["example"].items()},
             memory=self.memory(data["memory"]),
+            sharing=str(data["sharing"]),
         )
 
     def size(self, raw: object) -> Size:

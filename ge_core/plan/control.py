@@ -104,14 +104,13 @@ class _Loop:
                 continue
             assert trips is not None
             at = trips - 1 - i if s.reverse else i
-            whole = frame.slots[s.whole]
+            whole, place = frame.slots[s.whole], (slice(None),) * s.axis + (at,)
+            self._check(element, whole.shape[: s.axis] + whole.shape[s.axis + 1 :], s.slice, s.whole)
             if isinstance(whole, np.ndarray):
-                target = whole[(slice(None),) * s.axis + (at,)]
-                self._check(element, target.shape, s.slice, s.whole)
-                target[...] = element
+                whole[place] = element
             else:
                 array = whole.load().copy()
-                array[(slice(None),) * s.axis + (at,)] = element
+                array[place] = element
                 whole.store(array)
 
     def carry(self, frame: Frame) -> None:

@@ -37,7 +37,7 @@ from ge_core.plan.plan import (
     Step,
     ViewStep,
 )
-from ge_core.plan.sizes import names_in
+from ge_core.plan.sizes import has_bound, names_in
 from ge_core.plan.views import concat_parts, viewed
 
 
@@ -295,8 +295,11 @@ class _Emitter:
             return -1
         now = self.lives.time[node]
         name = self._fresh(f"{self._common(node)['name']}.workspace")
-        extent = Extent(0, size, now, now + 1) if self.parts.reuse else Extent(0, size, 0, self.lives.end + 1)
-        self.buffers.append(Buffer(name, "arena", size, (extent,), self.parts.alignment))
+        if has_bound(size, self.aliases.known):
+            extent = Extent(0, size, now, now + 1) if self.parts.reuse else Extent(0, size, 0, self.lives.end + 1)
+            self.buffers.append(Buffer(name, "arena", size, (extent,), self.parts.alignment))
+        else:
+            self.buffers.append(Buffer(name, "dynamic", size, (), self.parts.alignment))
         return len(self.buffers) - 1
 
     def _shape_known(self, value: Value) -> bool:

@@ -34,7 +34,15 @@ class Sharing:
     in_place: bool = True
 
 
-NOTHING_SHARED = Sharing(False, False, False, False, False)
+EVERYTHING, NOTHING = "everything shared", "nothing shared"
+WAYS: dict[str, Sharing] = {
+    EVERYTHING: Sharing(),
+    "no step in place": Sharing(in_place=False),
+    "concats copied": Sharing(concats=False),
+    "concats copied, no step in place": Sharing(concats=False, in_place=False),
+    NOTHING: Sharing(False, False, False, False, False),
+}
+"""Ways that planning tries; the last one gives each buffer bytes of its own."""
 
 
 @dataclass

@@ -95,7 +95,8 @@ class KernelStep(_Step):
         inputs: values in the order of `ge_core.backend.operands(node)`, -1 where omitted.
         outputs: values written.
         implementation, data: of the selected Implementation.
-        workspace: a buffer for scratch, -1 for none.
+        workspace: a buffer for scratch, -1 for none. A dynamic one (its size has no bound before the run) is
+            allocated by the backend for the step alone.
     """
 
     kind: ClassVar[str] = "kernel"
@@ -276,6 +277,7 @@ class ExecutionPlan:
         end: time after the last step.
         example: symbol values that the reported figures hold for.
         memory: the placement for `example`.
+        sharing: the way in which values share bytes, a name of `ge_core.plan.homes.WAYS`.
     """
 
     name: str
@@ -292,6 +294,7 @@ class ExecutionPlan:
     end: int
     example: dict[str, int] = field(default_factory=dict)
     memory: MemoryPlan | None = None
+    sharing: str = ""
     _nodes: tuple[Node, ...] | None = field(default=None, repr=False)
 
     def node(self, index: int) -> Node:

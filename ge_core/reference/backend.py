@@ -20,6 +20,7 @@ from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
 from ge_core.passes.legalise import ExpandComposites
 from ge_core.plan.build import PlanRequest, replan
 from ge_core.plan.execute import PlanExecutor
+from ge_core.plan.homes import EVERYTHING
 from ge_core.plan.lifetimes import CONTROL
 from ge_core.plan.plan import ExecutionPlan
 from ge_core.plan.profile import StepTime, profile
@@ -73,6 +74,7 @@ class ReferenceBackend:
             if not isinstance(plan, ExecutionPlan):
                 raise BackendError("the reference target takes plans")
             artifact.graphs[name], artifact.plans[name] = plan.graph, plan
+            artifact.metadata[name] = {"sharing": plan.sharing, "example": dict(plan.example)}
         return artifact
 
     def load(self, artifact: Artifact, options: Options) -> ReferenceExecutable:
@@ -80,8 +82,16 @@ class ReferenceBackend:
             raise BackendError(f"an artifact of the target {artifact.target!r}", expected=TARGET)
         for name, graph in artifact.graphs.items():
             if name not in artifact.plans:
-                artifact.plans[name] = replan(graph, PlanRequest(self, TARGET, options))
+                artifact.plans[name] = self._replan(graph, artifact.metadata.get(name), options)
         return ReferenceExecutable({name: PlanExecutor(plan) for name, plan in artifact.plans.items()})
+
+    def _replan(self, graph: Graph, stored: object, options: Options) -> ExecutionPlan:
+        """The plan of a graph from a file, made again: cheaper than checking one that somebody else made."""
+        table = stored if isinstance(stored, dict) else {}
+        sharing, example = table.get("sharing"), table.get("example")
+        known = {k: v for k, v in example.items() if isinstance(v, int)} if isinstance(example, dict) else {}
+        request = PlanRequest(self, TARGET, options, example=known)
+        return replan(graph, request, sharing if isinstance(sharing, str) else EVERYTHING)
 
 
 class ReferenceExecutable:
