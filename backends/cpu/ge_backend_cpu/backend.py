@@ -98,7 +98,8 @@ class CpuBackend:
         code = Mapped(read_image(artifact.items[f"kernels/{best_level(artifact)}"]).code)
         team = team_of(thread_count(options.get("num_threads")))
         prepared: dict[Any, Any] = {}
-        return CpuExecutable({name: Entry(plan, code.address, team, prepared) for name, plan in artifact.plans.items()})
+        entries = {name: Entry(plan, code.address, team, prepared) for name, plan in artifact.plans.items()}
+        return CpuExecutable(entries, code)
 
 
 def plan_kernels(plans: Iterable[ExecutionPlan]) -> list[Kernel]:

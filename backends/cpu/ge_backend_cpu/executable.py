@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ge_backend_cpu.context import Context, data_of, raise_status, walk
+from ge_backend_cpu.image import Mapped
 from ge_backend_cpu.places import Places, PreparedKey
 from ge_backend_cpu.straight import StraightPlan, straight_steps
-from ge_backend_cpu.table import Series
+from ge_backend_cpu.table import Series, Table
 from ge_backend_cpu.team import Team
 from ge_core.errors import InputError
+from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.frame import Frame, Layouts
 from ge_core.plan.plan import ExecutionPlan, KernelStep
@@ -44,7 +46,7 @@ class NativeKernels:
             except IndexError:
                 context = Context(places)
             context.use(table)
-            kept = self._fill(context, frame)
+            kept = self._fill(context, table, frame)
             try:
                 code = walk(team, context, table.alone)
             finally:
@@ -55,7 +57,7 @@ class NativeKernels:
 
         return run
 
-    def _fill(self, context: Context, frame: Frame) -> list[np.ndarray]:
+    def _fill(self, context: Context, table: Table, frame: Frame) -> list[np.ndarray]:
         """Set the bases that a call changes; the arrays are to be kept until the walk is over."""
         bases, kept = context.bases, []
         if len(bases) < len(self.places.fixed):
@@ -69,7 +71,10 @@ class NativeKernels:
                 # a dynamic value that this series does not use may not exist by now
                 bases[external.number] = frame.address(external.index) if frame.slots[external.index] is not None else 0
                 continue
-            data = data_of(frame.plan, external, frame.inputs, frame.outputs, frame.states)
+            if external.kind == "scratch":
+                data = aligned_bytes(table.scratch.get(external.index, 0))
+            else:
+                data = data_of(frame.plan, external, frame.inputs, frame.outputs, frame.states)
             kept.append(data)
             bases[external.number] = data.ctypes.data
         return kept
@@ -117,10 +122,14 @@ class Entry:
 
 
 class CpuExecutable:
-    """Plans that run natively (`ge_core.backend.Executable`); several threads may call it at once."""
+    """Plans that run natively (`ge_core.backend.Executable`); several threads may call it at once.
 
-    def __init__(self, entries: Mapping[str, Entry]) -> None:
-        self.entries = dict(entries)
+    Args:
+        code: that the entries' tables point to.
+    """
+
+    def __init__(self, entries: Mapping[str, Entry], code: Mapped) -> None:
+        self.entries, self.code = dict(entries), code
 
     def run(self, inputs: Sequence[Any], states: StateStore, entry: str = "main") -> list[Any]:
         """See `ge_core.backend.Executable.run`."""

@@ -27,7 +27,8 @@ class External:
     """A base that changes from call to call.
 
     Attributes:
-        kind: "input", "output", "state" (index: its position) or "dynamic" (index: the value).
+        kind: "input", "output", "state" (index: its position), "dynamic" (index: the value), or "scratch" (index:
+            the buffer of a workspace outside the arena).
     """
 
     number: int
@@ -67,6 +68,10 @@ class Places:
         if buffer.kind == "dynamic":
             return self._external("dynamic", value), False, -1
         raise BackendError(f"%{planned.name} has no bytes that a kernel could read")
+
+    def scratch(self, buffer: int) -> int:
+        """Base number of a workspace outside the arena."""
+        return self._external("scratch", buffer)
 
     def prepared(self, step: KernelStep, key: str) -> int:
         """Base number of a step's prepared constant."""

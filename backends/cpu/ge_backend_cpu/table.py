@@ -49,6 +49,7 @@ class Table:
         steps: per row the position of its step in the series.
         uneven: rows whose parts are claimed one by one.
         alone: whether the caller walks it without the team.
+        scratch: bytes of workspaces that are not in the arena, by buffer.
         params: what the rows point to; kept alive here.
         placement: that the offsets belong to; kept alive so that its identity stays its own.
     """
@@ -57,6 +58,7 @@ class Table:
     steps: np.ndarray
     uneven: int
     alone: bool
+    scratch: Mapping[int, int]
     params: np.ndarray
     placement: Placement
 
@@ -139,9 +141,11 @@ class Series:
         symbols = plan_symbols(plan)
         launches = [launches_of(plan, step, symbols) for step in self.steps]
         sizes = {size for found in launches for launch in found for size in _sizes_of(launch)}
+        sizes |= {size for step in self.steps if (size := _open_workspace(plan, step)) is not None}
         self.names = tuple(sorted(names_in(sizes)))
         self._sizes = SizeTable(self.names)
         self._sizes.add(0)  # index 0: words without a size
+        self._scratch: dict[int, int] = {}
         for i, found in enumerate(launches):
             for launch in found:
                 self._add(i, launch, address(launch.kernel.symbol))
@@ -178,13 +182,20 @@ class Series:
             return
         if operand.kind == "work":
             assert isinstance(step, KernelStep) and step.workspace >= 0
+            buffer = self.plan.buffers[step.workspace]
+            if buffer.kind == "dynamic":
+                assert buffer.size is not None
+                self._scratch[step.workspace] = self._sizes.add(buffer.size)
+                c.word(fixed=self.places.scratch(step.workspace))
+                c.word(size=size)
+                return
             c.word(fixed=0)
             c.word(size=size, buffer=step.workspace)
             return
         value = _value_of(step, operand)
-        base, offset_counts, buffer = self.places.value(value)
+        base, offset_counts, start = self.places.value(value)
         c.word(fixed=base)
-        c.word(size=size, value=value if offset_counts else -1, buffer=buffer)
+        c.word(size=size, value=value if offset_counts else -1, buffer=start)
 
     def table(self, placement: Placement, env: Mapping[str, int]) -> Table:
         """The table for a placement and the values that symbols have now."""
@@ -215,7 +226,8 @@ class Series:
         rows["flags"] = walker.UNEVEN * uneven + walker.BARRIER * _barriers(rows, uneven, barrier)
         rows["counter"][uneven] = np.arange(int(uneven.sum()))
         alone = not (rows["chunks"] > 1).any() or int(times.sum()) < TEAM_FROM
-        return Table(rows, a["steps"][kept], int(uneven.sum()), bool(alone), words, placement)
+        scratch = {buffer: int(sizes[i]) for buffer, i in self._scratch.items()}
+        return Table(rows, a["steps"][kept], int(uneven.sum()), bool(alone), scratch, words, placement)
 
     def _chunks(self, extents: np.ndarray, times: np.ndarray, uneven: np.ndarray, barrier: np.ndarray) -> np.ndarray:
         """Into how many parts each row is split."""
@@ -245,6 +257,13 @@ def _barriers(rows: np.ndarray, uneven: np.ndarray, barrier: np.ndarray) -> np.n
 
 def _sizes_of(launch: Launch) -> list[Size]:
     return [*launch.params, launch.extent, launch.picoseconds, *(o.offset for o in launch.operands)]
+
+
+def _open_workspace(plan: ExecutionPlan, step: NativeStep) -> Size | None:
+    """The size of a workspace that is not in the arena."""
+    if isinstance(step, CopyStep) or step.workspace < 0 or plan.buffers[step.workspace].kind != "dynamic":
+        return None
+    return plan.buffers[step.workspace].size
 
 
 def _value_of(step: NativeStep, operand: Operand) -> int:
