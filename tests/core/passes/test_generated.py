@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from ge_core.errors import ExecutionError
 from ge_core.ir.verifier import verify
-from ge_core.passes import PassContext, PassManager
+from ge_core.passes import PassContext, PassManager, optimise
 from ge_core.passes.algebraic import Algebraic
-from ge_core.passes.base import Pass
+from ge_core.passes.base import SWITCHES, Pass
+from ge_core.passes.batchnorm import FoldBatchNorm
 from ge_core.passes.canonicalise import Canonicalise, InlineConstantBranches, ShapeArithmetic
 from ge_core.passes.cse import CommonSubexpressions
 from ge_core.passes.dce import DeadCode
 from ge_core.passes.fold import ConstantFolding
 from ge_core.passes.infer_types import InferTypes
+from ge_core.passes.recognise import RECOGNISERS
 from ge_core.passes.shapes import Shapes
 from ge_core.passes.transposes import MergeTransposes, SinkTransposes
 from tests.core.passes.compare import assert_close, assert_same_bits
@@ -65,3 +68,59 @@ def test_pass_keeps_values(p: Pass, model: Model) -> None:
     PassManager((p,), "test")(graph, PassContext(debug=True))
     for got, expected in zip(model.results(graph), want, strict=True):
         assert_close(got, expected, 1e-5)
+
+
+@few
+@given(model=models())
+def test_default_pipeline_on_edges(model: Model) -> None:
+    """NaN, infinities and zeros of both signs, without the passes that change rounding."""
+    want = _reference(model)
+    graph = model.build()
+    optimise(graph, {"fold", "dce"}, PassContext(debug=True))
+    assert graph.stage == "optimised"
+    for got, expected in zip(model.results(graph), want, strict=True):
+        assert_close(got, expected, 1e-5)
+
+
+@few
+@given(model=models(edges=False), switches=st.sets(st.sampled_from(sorted(SWITCHES))), precision=st.booleans())
+def test_any_switches_keep_values(model: Model, switches: set[str], precision: bool) -> None:
+    want = _reference(model)
+    graph = model.build()
+    ctx = PassContext(debug=True, precision="speed" if precision else "balanced")
+    optimise(graph, switches, ctx)
+    for got, expected in zip(model.results(graph), want, strict=True):
+        assert_close(got, expected, 2e-5)
+
+
+@few
+@given(model=models(edges=False), order=st.permutations([*EXACT, *ROUNDING, *RECOGNISERS, FoldBatchNorm()]))
+def test_passes_in_any_order_keep_values(model: Model, order: list[Pass]) -> None:
+    """Two correct rules in the wrong company must stay correct."""
+    want = _reference(model)
+    graph = model.build()
+    PassManager(tuple(order) * 2, "any order")(graph, PassContext(debug=True))
+    for got, expected in zip(model.results(graph), want, strict=True):
+        assert_close(got, expected, 2e-5)
+
+
+@few
+@given(model=models(edges=False), stop=st.integers(0, 40))
+def test_stopping_anywhere_leaves_a_right_graph(model: Model, stop: int) -> None:
+    want = _reference(model)
+    graph = model.build()
+    ctx = PassContext(debug=True, stop_after=stop)
+    optimise(graph, ctx=ctx)
+    assert ctx.rewrites <= stop
+    for got, expected in zip(model.results(graph), want, strict=True):
+        assert_close(got, expected, 2e-5)
+
+
+@few
+@given(model=models())
+def test_optimising_twice_changes_nothing_more(model: Model) -> None:
+    graph = model.build()
+    optimise(graph, ctx=PassContext(debug=True))
+    again = PassContext(debug=True)
+    optimise(graph, ctx=again)
+    assert not again.report.trail, [str(r) for r in again.report.trail]

@@ -333,13 +333,8 @@ def test_index_forms() -> None:
     assert forms.of(b.Gather(line, b.constant(np.array([1, 2])))) == Affine(5, (3,))
     assert forms.of(b.Less(line, np.int64(2))) == Mask(never=True)
     assert forms.of(b.LessOrEqual(b.constant(np.int64(2)), line)) == Mask()
-    whole = b.Concat(
-        [
-            b.Range(np.int64(0), b.scalar(S), np.int64(1)),
-            b.Add(b.Range(np.int64(0), b.scalar(T), np.int64(1)), b.scalar(S)),
-        ],
-        axis=0,
-    )
+    first, second = (b.Range(np.int64(0), b.scalar(size), np.int64(1)) for size in (S, T))
+    whole = b.Concat([first, b.Add(second, b.scalar(S))], axis=0)
     assert forms.of(whole) == Affine(0, (1,))
     assert forms.of(b.Concat([line, line], axis=0)) is None
     assert forms.of(b.CumSum(b.Cast(b.Less(line, np.int64(0)), to="int64"), np.int64(0))) == Affine(0, (0,))
