@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ge_core.compiler import CompileRequest, EntrySource, compile_entries, parse_precision
 from ge_core.errors import GeError
 from ge_core.ir.clone import clone_graph
-from ge_core.ir.graph import Graph, Node, Value
+from ge_core.ir.graph import Graph, Value
 from ge_core.ir.types import TensorType
-from ge_core.model import CompiledModel
+from ge_core.model import MAIN, CompiledModel
 from ge_core.passes.pipeline import optimise
-from ge_core.plan.execute import PlanExecutor
-from ge_core.plan.frame import Frame, get
-from ge_core.plan.plan import HostStep, KernelStep, Step
-from ge_core.plan.states import StateStore
+from ge_core.plugins import host
 from ge_core.reference.call import bind_shape
 from ge_core.reference.interpret import run_block
+from ge_core.signature import Signature
 
 TOLERANCE: Mapping[str, float] = {"float32": 1e-4, "float64": 1e-6, "float16": 2e-2, "bfloat16": 5e-2}
 """Largest difference allowed, as a part of the output's scale; other floats 0.25, everything else exact."""
@@ -96,23 +95,60 @@ def compare(name: str, got: np.ndarray, want: np.ndarray, tolerance: float | Non
 
 
 def first_divergence(imported: Graph, compiled: CompiledModel, arrays: Sequence[np.ndarray]) -> str:
-    """The first node whose result leaves the imported graph's, for targets that show their intermediates.
+    """The first node whose result is wrong, and who is to blame: the core passes, or the target.
 
-    Values are matched by name: passes keep the names of what they do not rewrite; what the canonical form renames
-    is matched with that form of the imported graph. Empty when nothing that can be matched differs.
+    The optimised graph is interpreted and compared with the imported one; values are matched by name, since passes
+    keep the names of what they do not rewrite (what the canonical form renames is matched with that form). Then the
+    optimised graph is compiled again with every value as an output, and compared with its interpretation. Empty when
+    nothing that can be matched differs.
     """
-    executor = getattr(compiled.executable, "executors", {}).get("main")
-    if not isinstance(executor, PlanExecutor):
-        return ""
+    optimised = compiled.graph
     try:
         canonical = clone_graph(imported)
         optimise(canonical, frozenset())
         oracle = _all_values(canonical, arrays) | _all_values(imported, arrays)
+        mine = _all_values(optimised, arrays)
     except GeError as error:
-        return f"the imported graph fails by itself: {error.what}"
-    watcher = _Watcher(oracle)
-    executor.observe(arrays, StateStore(imported.states), watcher)
-    return watcher.found
+        return f"the graph fails when it is interpreted: {error.what}"
+    found = _first(optimised, mine, oracle)
+    if found:
+        return f"the core passes changed the result of {found}"
+    found = _first(optimised, _on_target(optimised, compiled, arrays), mine)
+    return f"the target {compiled.target!r} computes another result of {found}" if found else ""
+
+
+def _on_target(graph: Graph, compiled: CompiledModel, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """The values of the graph's top level as the target computes them."""
+    probe = clone_graph(graph)
+    watched = [v for node in probe.nodes for v in node.outputs if isinstance(v.type, TensorType)]
+    probe.set_outputs(watched)
+    names = [v.name for v in watched]
+    origin = compiled.provenance
+    request = CompileRequest(
+        host().backend(origin.backend),
+        origin.target,
+        parse_precision(origin.precision),
+        frozenset(origin.switches),
+        {**origin.options, "share_weights": True},
+        optimised=True,
+    )
+    source = EntrySource(probe, Signature.flat([v.name for v in probe.inputs], names))
+    model = compile_entries({MAIN: source}, request)
+    results = model.executable.run(list(arrays), model.session().states, MAIN)
+    return dict(zip(names, results, strict=True))
+
+
+def _first(graph: Graph, got: Mapping[str, np.ndarray], want: Mapping[str, np.ndarray]) -> str:
+    """The first node of the top level whose result differs."""
+    for node in graph.nodes:
+        for value in node.outputs:
+            a, b = got.get(value.name), want.get(value.name)
+            if a is None or b is None or a.dtype != b.dtype:
+                continue
+            difference = compare(value.name, a, b)
+            if not difference.passed:
+                return f"{node.op} ({node.loc}): {difference}"
+    return ""
 
 
 def _all_values(graph: Graph, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
@@ -127,35 +163,3 @@ def _all_values(graph: Graph, arrays: Sequence[np.ndarray]) -> dict[str, np.ndar
         values[state.read] = state.initial.array()
     run_block(graph, values, env)
     return {v.name: x for v, x in values.items() if isinstance(x, np.ndarray)}
-
-
-class _Watcher:
-    """Compares results as they come."""
-
-    def __init__(self, oracle: Mapping[str, np.ndarray]) -> None:
-        self.oracle = oracle
-        self.found = ""
-
-    def before(self, step: Step, frame: Frame) -> None:
-        """Nothing to do."""
-
-    def after(self, step: Step, frame: Frame, seconds: float) -> None:
-        if self.found or not isinstance(step, (KernelStep, HostStep)):
-            return
-        node = frame.plan.node(step.node)
-        for name, index in zip(_names(node), step.outputs, strict=True):
-            want, got = self.oracle.get(name), get(frame.slots[index])
-            if want is None or not isinstance(got, np.ndarray) or got.dtype != want.dtype:
-                continue
-            difference = compare(name, got, want)
-            if not difference.passed:
-                operators = [n.op for n in node.regions["body"].nodes] if node.op == "ge.Fused" else [node.op]
-                self.found = f"{' + '.join(operators)} ({step.loc}): {difference}"
-                return
-
-
-def _names(node: Node) -> list[str]:
-    """Names of a node's results; those of a group are the names that they had before grouping."""
-    if node.op == "ge.Fused":
-        return [v.name for v in node.regions["body"].outputs]
-    return [v.name for v in node.outputs]

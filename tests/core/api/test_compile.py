@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 
 import numpy as np
@@ -180,7 +181,27 @@ def test_verify_names_the_first_node_that_diverges(toy: ModuleType) -> None:
     assert report.passed  # the original itself is right
     bad = ge_core.trace(toy.Model(wrong=True), toy.Tensor(X), optimize="none")
     report = ge_core.verify(toy.Model(), toy.Tensor(X), compiled=bad)
-    assert "Softmax" in report.first_divergence and "model.py:44" in report.first_divergence
+    assert re.match(r"the core passes changed the result of Softmax .*model\.py:44", report.first_divergence)
+
+
+def test_verify_blames_the_target(toy: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ge_core.plan import execute
+    from ge_core.reference import host
+
+    def host_function(plan, step):  # type: ignore[no-untyped-def]
+        run = host.host_function(plan, step)
+
+        def spoilt(frame) -> None:  # type: ignore[no-untyped-def]
+            run(frame)
+            if plan.node(step.node).op == "Softmax":
+                frame.slots[step.outputs[0]][...] *= 2
+
+        return spoilt
+
+    monkeypatch.setattr(execute, "host_function", host_function)
+    report = ge_core.verify(toy.Model(), toy.Tensor(X))
+    assert not report.passed
+    assert re.match(r"the target 'reference' computes another result of Softmax", report.first_divergence)
 
 
 def test_export_needs_a_frontend_that_writes(toy: ModuleType, tmp_path) -> None:  # type: ignore[no-untyped-def]
