@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ def schema(name: str) -> Any:
     """torch's schema of an operator of the table."""
     recurrent._library()
     namespace, _, rest = name.rpartition("::")
+    if namespace == "transformers":
+        import_module("transformers.integrations.moe")
     base, overload = rest.rsplit(".", 1)
     return getattr(getattr(getattr(torch.ops, namespace or "aten"), base), overload)._schema
 

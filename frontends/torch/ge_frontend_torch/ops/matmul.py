@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
 
 from ..call import Call
@@ -150,3 +151,34 @@ def cholesky(c: Call, x: Value, upper: bool = False) -> Value:
     linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
     """
     return c.b.ge.Cholesky(x, upper=int(upper))
+
+
+@aten("_grouped_mm.default", ignores=("out_dtype",))
+def grouped_mm(c: Call, x: Value, mat2: Value, offs: Value | None = None, bias: Value | None = None) -> Value:
+    """_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None)
+    -> Tensor
+    """
+    if x.rank != 2 or mat2.rank != 3 or offs is None or bias is not None:
+        raise c.unsupported("grouped_mm of other than rows in groups times one matrix for each group")
+    return _grouped(c, x, mat2, offs)
+
+
+@aten("transformers::grouped_mm_fallback.default")
+def grouped_mm_fallback(c: Call, input: Value, weight: Value, offs: Value) -> Value:
+    """grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor"""
+    return _grouped(c, input, weight, offs)
+
+
+def _grouped(c: Call, rows: Value, matrices: Value, ends: Value) -> Value:
+    """Each group of consecutive rows times its own matrix; `ends` says where each group ends."""
+    b, groups = c.b, matrices.shape[0]
+    if not isinstance(groups, int):
+        raise c.unsupported("a symbolic number of groups")
+    ends = c.cast(ends, DType.of("int64"))
+    bounds = b.Concat([b.ints(0), ends], axis=0)
+    parts = []
+    for group in range(groups):
+        own = b.Slice(rows, c.slice(bounds, 0, group, group + 1), c.slice(bounds, 0, group + 1, group + 2), b.ints(0))
+        parts.append(b.MatMul(own, b.Gather(matrices, group, axis=0)))
+    # the groups' sizes depend on data, their sum does not
+    return c.reshape(c.cast(b.Concat(parts, axis=0), c.dtype()), c.shape())

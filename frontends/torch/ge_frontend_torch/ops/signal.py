@@ -226,7 +226,7 @@ def complex_product(c: Call, x: Operand | ComplexPair, other: Operand | ComplexP
     if isinstance(x, ComplexPair) and isinstance(other, ComplexPair):
         (a, i), (d, e) = split(c, x), split(c, other)
         return pair(c, b.Sub(b.Mul(a, d), b.Mul(i, e)), b.Add(b.Mul(a, e), b.Mul(i, d)))
-    pair, factor = (x, other) if isinstance(x, ComplexPair) else (other, x)
-    assert isinstance(pair, ComplexPair) and not isinstance(factor, ComplexPair)
-    scale = c.scalar(factor, pair.parts.dtype)
-    return ComplexPair(b.Mul(pair.parts, c.unsqueeze(scale, scale.rank)))
+    number, factor = (x, other) if isinstance(x, ComplexPair) else (other, x)
+    assert isinstance(number, ComplexPair) and not isinstance(factor, ComplexPair)
+    scale = c.scalar(factor, number.parts.dtype)
+    return ComplexPair(b.Mul(number.parts, c.unsqueeze(scale, scale.rank)))
