@@ -14,12 +14,18 @@ from collections.abc import Callable
 import typer
 
 from ge_core import __version__
-from ge_core.cli import plugins
+from ge_core.cli import compile, coverage, export, inspect, plugins, run, verify
 from ge_core.cli.exit_codes import ExitCode, exit_code
 from ge_core.cli.output import print_error
 from ge_core.errors import GeError
 
 COMMANDS: dict[str, Callable[..., ExitCode | None]] = {
+    "compile": compile.compile_model,
+    "run": run.run,
+    "inspect": inspect.inspect,
+    "verify": verify.verify,
+    "coverage": coverage.coverage,
+    "export": export.export,
     "plugins": plugins.plugins,
 }
 
