@@ -70,6 +70,9 @@ class PassContext:
     limits: Limits = Limits()
     report: PassReport = field(default_factory=PassReport)
     running: list[str] = field(default_factory=list)
+    _settled: dict[int, int] = field(default_factory=dict, repr=False)
+    _epoch: int = 0
+    _graph: Graph | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.check()
@@ -105,6 +108,21 @@ class PassContext:
         pass_name = self.running[-1] if self.running else ""
         self.report.trail.append(Rewrite(self.rewrites + 1, pass_name, rule, op, name, loc))
         return True
+
+    def start(self, graph: Graph) -> None:
+        """A manager begins with a graph: nothing is known of it."""
+        self._graph, self._settled = graph, {}
+
+    def is_settled(self, p: Pass, graph: Graph) -> bool:
+        """Whether a pass found nothing to do in a graph that has not changed since."""
+        return self._graph is graph and self._settled.get(id(p)) == self._epoch
+
+    def settle(self, p: Pass, changed: bool) -> None:
+        """Note the outcome of a pass."""
+        if changed:
+            self._epoch += 1
+        else:
+            self._settled[id(p)] = self._epoch
 
     def unsettled(self, message: str) -> None:
         """Rewrites that do not end: an error in debug, else a note, since the graph is valid at every moment.

@@ -41,6 +41,8 @@ class PassManager(Pass):
         return self.label
 
     def run(self, graph: Graph, ctx: PassContext) -> bool:
+        if len(ctx.running) <= 1:
+            ctx.start(graph)
         changed = False
         for _ in range(ctx.limits.rounds if self.fixpoint else 1):
             again = False
@@ -60,6 +62,8 @@ class PassManager(Pass):
     def _one(self, p: Pass, graph: Graph, ctx: PassContext) -> bool:
         if isinstance(p, PassManager):
             return p(graph, ctx)
+        if ctx.is_settled(p, graph):
+            return False
         before = None
         if ctx.debug:
             before = Snapshot.of(graph)
@@ -72,7 +76,9 @@ class PassManager(Pass):
                 _verify(graph, f"after pass {p.name}", ctx)
         except Exception as e:
             raise _failure(p, ctx, before, e) from e
-        ctx.report.runs.append(PassRun(p.name, seconds, changed, ctx.rewrites - rewrites, nodes, _count(graph)))
+        ctx.settle(p, changed)
+        after = _count(graph) if changed else nodes
+        ctx.report.runs.append(PassRun(p.name, seconds, changed, ctx.rewrites - rewrites, nodes, after))
         if p.name in ctx.print_after:
             print(f"graph after {p.name}:\n{print_graph(graph)}", file=sys.stderr)
         if ctx.save_to is not None and changed:

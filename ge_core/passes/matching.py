@@ -159,12 +159,13 @@ class Trial:
 
 
 class Pattern:
-    """Base of patterns; `match` yields every way to bind a value, undoing its bindings when asked for the next."""
+    """Base of patterns; `match` yields every way to bind a value, undoing its bindings when asked for the next.
 
-    @property
-    def size(self) -> int:
-        """The least number of nodes that a match takes."""
-        return 0
+    Attributes:
+        size: the least number of nodes that a match takes.
+    """
+
+    size: int = 0
 
     def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
         raise NotImplementedError
@@ -202,11 +203,7 @@ class Bound(Pattern):
     """A pattern whose value also gets a name."""
 
     def __init__(self, name: str, inner: Pattern) -> None:
-        self.name, self.inner = name, inner
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
+        self.name, self.inner, self.size = name, inner, inner.size
 
     def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
         for _ in Any_(self.name).match(value, m, trial):
@@ -272,6 +269,7 @@ class Node(Pattern):
     ) -> None:
         self.ops = frozenset(ops.split("|"))
         self.inputs, self.name, self.out, self.rest, self.attrs = inputs, name, out, rest, attrs
+        self.size = 1 + sum(p.size for p in inputs)
 
     def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
         if value is None:
@@ -284,10 +282,6 @@ class Node(Pattern):
         if node.outputs[self.out] is not value:
             return trial.fail(m, f"%{value.name} is another output of {node.op}", node)
         yield from self.match_node(node, m, trial)
-
-    @property
-    def size(self) -> int:
-        return 1 + sum(p.size for p in self.inputs)
 
     @property
     def shown(self) -> str:
@@ -340,11 +334,7 @@ class Either(Pattern):
     """Any of several patterns, in order."""
 
     def __init__(self, *patterns: Pattern) -> None:
-        self.patterns = patterns
-
-    @property
-    def size(self) -> int:
-        return min(p.size for p in self.patterns)
+        self.patterns, self.size = patterns, min(p.size for p in patterns)
 
     def match(self, value: Value | None, m: Match, trial: Trial) -> Iterator[None]:
         for p in self.patterns:
