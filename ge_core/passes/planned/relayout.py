@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ge_core.backend import Storage, operands
+from ge_core.errors import BackendError
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Graph, Node, Region, Value, source_of
 from ge_core.ir.traverse import blocks
-from ge_core.ir.types import Layout
+from ge_core.ir.types import Layout, TensorType
+from ge_core.ops.infer import infer_types
 from ge_core.passes.planned.select import Selection, crosses_border, plain, same_layout
 from ge_core.plan.lifetimes import CONTROL
 
@@ -48,6 +50,7 @@ class _Inserter:
         chosen = self.selection.chosen.get(node)
         if chosen is None and node.op in (*CONTROL, "ge.Relayout"):
             return
+        cast = False
         for i, value in enumerate(operands(node)):
             if value is None:
                 continue
@@ -55,6 +58,9 @@ class _Inserter:
             converted = self._converted(value, wanted, node)
             if converted is not value:
                 _set_operand(node, i, converted)
+                cast |= converted.type != value.type
+        if cast:
+            self._cast_back(node)
 
     def outputs(self, node: Node) -> None:
         """Convert results that the kernel stores otherwise than the graph says."""
@@ -71,6 +77,27 @@ class _Inserter:
             row_major = b.op("ge.Relayout", value)
             value.replace_uses(row_major, lambda use, own=row_major.producer: use.user is not own)  # type: ignore[misc]
             self.made.append(Conversion(node, row_major, "row-major"))
+
+    def _cast_back(self, node: Node) -> None:
+        """The node computes in another element type now; what reads its results gets the graph's own.
+
+        Raises:
+            BackendError: it is a group, whose inner types stay.
+        """
+        if node.regions:
+            raise BackendError(
+                f"an implementation of {node.op} asks for another element type of an operand", where=node.loc,
+                fix="let the group hold the Casts, or insert them in the backend's passes",
+            )  # fmt: skip
+        types, _ = infer_types(node)
+        for value, type in zip(node.outputs, types, strict=True):
+            if type == value.type:
+                continue
+            assert isinstance(value.type, TensorType) and node.block is not None
+            old, value.type = value.type.dtype, type
+            back: Value = Builder(node.block, node.next, node.loc).op("Cast", value, to=old)
+            value.replace_uses(back, lambda use, own=back.producer: use.user is not own)  # type: ignore[misc]
+            self.made.append(Conversion(node, back, old.name))
 
     def _converted(self, value: Value, wanted: Storage, node: Node) -> Value:
         assert node.block is not None
