@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ge_backend_cpu.context import Context, data_of, raise_status, walk
+from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk
 from ge_backend_cpu.image import Mapped
-from ge_backend_cpu.places import Places, PreparedKey
+from ge_backend_cpu.places import External, Places, PreparedKey
 from ge_backend_cpu.straight import StraightPlan, straight_steps
 from ge_backend_cpu.table import Series, Table
 from ge_backend_cpu.team import Team
 from ge_core.errors import InputError
 from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.execute import PlanExecutor
-from ge_core.plan.frame import Frame, Layouts
+from ge_core.plan.frame import Frame, Layouts, Packed
 from ge_core.plan.plan import ExecutionPlan, KernelStep
 from ge_core.plan.profile import StepTime, profile, step_time
 from ge_core.plan.states import StateStore
@@ -59,25 +59,32 @@ class NativeKernels:
 
     def _fill(self, context: Context, table: Table, frame: Frame) -> list[np.ndarray]:
         """Set the bases that a call changes; the arrays are to be kept until the walk is over."""
+        if len(context.bases) < len(self.places.fixed):
+            context.bases = self.places.bases()
+            context.record["bases"] = address_of(context.bases)
         bases, kept = context.bases, []
-        if len(bases) < len(self.places.fixed):
-            grown = self.places.bases()
-            context.bases, bases = grown, grown
-            context.record["bases"] = grown.ctypes.data
-        bases[0] = frame.arena.ctypes.data
-        assert frame.states is not None
+        bases[0] = address_of(frame.arena)
         for external in self.places.externals:
-            if external.kind == "dynamic":
-                # a dynamic value that this series does not use may not exist by now
-                bases[external.number] = frame.address(external.index) if frame.slots[external.index] is not None else 0
-                continue
-            if external.kind == "scratch":
-                data = aligned_bytes(table.scratch.get(external.index, 0))
-            else:
-                data = data_of(frame.plan, external, frame.inputs, frame.outputs, frame.states)
-            kept.append(data)
-            bases[external.number] = data.ctypes.data
+            data = self._data(external, table, frame)
+            if data is not None:
+                kept.append(data)
+                bases[external.number] = address_of(data)
         return kept
+
+    def _data(self, external: External, table: Table, frame: Frame) -> np.ndarray | None:
+        """What a base points to; None for what this series does not use and does not exist by now."""
+        plan, i = frame.plan, external.index
+        if external.kind == "scratch":
+            return aligned_bytes(table.scratch[i]) if i in table.scratch else None
+        if external.kind == "output":
+            return frame.outputs[i]
+        if external.kind == "input":
+            return packed_input(plan, i, frame.inputs[i])
+        if external.kind == "state":
+            assert frame.states is not None
+            return frame.states[plan.states[i].name].data
+        slot = frame.slots[i]
+        return slot.data if isinstance(slot, Packed) else slot
 
 
 class Entry:

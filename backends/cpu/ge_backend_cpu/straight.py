@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ge_backend_cpu.context import Context, data_of, packed_input, raise_status, walk
+from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk
 from ge_backend_cpu.places import Places
 from ge_backend_cpu.table import NativeStep, Series, Table
 from ge_backend_cpu.team import Team
@@ -27,6 +27,9 @@ from ge_core.plan.states import StateStore
 
 ALIGNED_FROM = 1 << 14
 """Bytes from which an output begins on a cache line."""
+KEPT = 8
+"""Contexts, each with an arena, that wait for the next calls."""
+_KINDS = ("input", "output", "state")
 
 Reader: TypeAlias = Callable[["_Call"], np.ndarray]
 
@@ -40,35 +43,6 @@ class _Call:
     inputs: Sequence[Any]
     outputs: Sequence[Any]
     states: StateStore
-
-
-class Arenas:
-    """Arenas that wait for the next call, of any thread."""
-
-    KEPT = 8
-    SLACK = 1 << 20
-
-    def __init__(self) -> None:
-        self._idle: list[np.ndarray] = []
-
-    def acquire(self, nbytes: int) -> np.ndarray:
-        """At least so many bytes that nobody else uses; not many more."""
-        try:
-            found = self._idle.pop()
-        except IndexError:
-            return aligned_bytes(nbytes)
-        if nbytes <= len(found) <= 2 * nbytes + self.SLACK:
-            return found
-        return aligned_bytes(nbytes)
-
-    def release(self, arena: np.ndarray) -> None:
-        """Give an arena back."""
-        if len(self._idle) < self.KEPT:
-            self._idle.append(arena)
-
-    def held(self) -> int:
-        """Bytes of all waiting arenas."""
-        return sum(map(len, self._idle))
 
 
 def straight_steps(plan: ExecutionPlan) -> list[NativeStep] | None:
@@ -112,6 +86,37 @@ def _same_bytes(plan: ExecutionPlan, step: CopyStep) -> bool:
     return same and same_layout(a.layout, b.layout)
 
 
+class _Externals:
+    """The bases that every call sets, sorted by where they come from."""
+
+    def __init__(self, plan: ExecutionPlan, places: Places) -> None:
+        self.plan = plan
+        by_kind = {kind: [(e.number, e.index) for e in places.externals if e.kind == kind] for kind in _KINDS}
+        small = [v.type.dtype.bits < 8 if isinstance(v.type, TensorType) else False for v in plan.graph.inputs]
+        self.inputs = [(number, i) for number, i in by_kind["input"] if not small[i]]
+        self.packed = [(number, i) for number, i in by_kind["input"] if small[i]]
+        self.outputs = by_kind["output"]
+        self.states = [(number, plan.states[i].name) for number, i in by_kind["state"]]
+
+    def fill(
+        self, bases: np.ndarray, inputs: Sequence[Any], outputs: Sequence[Any], states: StateStore
+    ) -> list[np.ndarray]:
+        """Set the bases; returns arrays that must be kept until the call is over."""
+        for number, i in self.inputs:
+            bases[number] = address_of(inputs[i])
+        for number, i in self.outputs:
+            bases[number] = address_of(outputs[i])
+        for number, name in self.states:
+            bases[number] = address_of(states[name].data)
+        if not self.packed:
+            return []
+        kept = []
+        for number, i in self.packed:
+            kept.append(packed_input(self.plan, i, inputs[i]))
+            bases[number] = address_of(kept[-1])
+        return kept
+
+
 class StraightPlan:
     """A straight plan ready to run; several threads may call it at once.
 
@@ -133,7 +138,6 @@ class StraightPlan:
         self.binder, self.placer = InputBinder(plan.graph.inputs), Placer(plan)
         if plan.memory is not None and set(plan.example) == {s.name for s in plan.symbols}:
             self.placer.keep([plan.example[s.name] for s in plan.symbols], plan.memory)
-        self.arenas = Arenas()
         self._contexts: list[Context] = []
         self._poison = os.environ.get("GE_POISON", "0") not in ("", "0")
         self._readers = {i: self._reader(o.value) for i, o in enumerate(plan.outputs) if o.buffer < 0}
@@ -144,10 +148,11 @@ class StraightPlan:
         ]
         self._damages = any(state.in_place for state in plan.states)
         self._dtypes = [_tensor(plan, o.value).dtype.numpy for o in plan.outputs]
-        self._fixed: tuple[tuple[tuple[int, ...], ...], Placement, Table] | None = None
+        self._bound = _Externals(plan, places)
+        self._fixed: tuple[list[tuple[int, ...]], Placement, Table] | None = None
         if not plan.symbols and not self.binder.bindings:
             placement = self.placer.at(())
-            shapes = tuple(placement.shapes[v] or () for v in plan.inputs)
+            shapes = [placement.shapes[v] or () for v in plan.inputs]
             self._fixed = shapes, placement, self.series.table(placement, placement.env)
 
     def prepare(self, inputs: Sequence[Any]) -> tuple[Placement, Table]:
@@ -156,16 +161,20 @@ class StraightPlan:
         Raises:
             InputError: sizes contradict the declared shapes.
         """
-        fixed = self._fixed
-        if fixed is not None and all(x.shape == shape for x, shape in zip(inputs, fixed[0], strict=True)):
-            return fixed[1], fixed[2]
-        placement = self.placer.at(self.binder.values([x.shape for x in inputs]))
+        shapes = [x.shape for x in inputs]
+        if self._fixed is not None and shapes == self._fixed[0]:
+            return self._fixed[1], self._fixed[2]
+        placement = self.placer.at(self.binder.values(shapes))
         return placement, self.series.table(placement, placement.env)
 
     def run(self, inputs: Sequence[Any], states: StateStore) -> list[Any]:
         """See `ge_core.backend.Executable.run`."""
         placement, table = self.prepare(inputs)
         return self._call(inputs, states, placement, table, self._walk)
+
+    def held(self) -> int:
+        """Bytes of the arenas that wait for a call."""
+        return sum(len(context.arena) for context in self._contexts)
 
     def _call(
         self,
@@ -178,29 +187,28 @@ class StraightPlan:
         if self.plan.states:
             states.check()
         try:
-            context = self._contexts.pop()
+            context = self._contexts.pop()  # one operation, so that no lock is needed
         except IndexError:
             context = Context(self.places)
-        context.use(table)
-        arena = self.arenas.acquire(placement.arena)
+        if context.table is not table:
+            context.use(table)
+            context.take_arena(placement.memory.size)
         outputs = self._outputs(placement)
         if self._poison:
-            _poison(arena, outputs)
-        bases = context.bases
-        bases[0] = arena.__array_interface__["data"][0]
-        kept = [data_of(self.plan, e, inputs, outputs, states) for e in self.places.externals]
-        for external, data in zip(self.places.externals, kept, strict=True):
-            bases[external.number] = data.__array_interface__["data"][0]
+            _poison(context.arena, outputs)
+        kept = self._bound.fill(context.bases, inputs, outputs, states)
         try:
             walk_table(context, table)
-            self._finish(_Call(placement, arena, inputs, outputs, states))
+            if self._readers or self._writes:
+                self._finish(_Call(placement, context.arena, inputs, outputs, states))
         except BaseException as error:
             if self._damages:
                 states.damaged = error.what if isinstance(error, GeError) else type(error).__name__
             raise
         finally:
-            self.arenas.release(arena)
-            self._contexts.append(context)
+            del kept
+            if len(self._contexts) < KEPT:
+                self._contexts.append(context)
         return outputs
 
     def _walk(self, context: Context, table: Table) -> None:

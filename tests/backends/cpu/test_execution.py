@@ -83,7 +83,7 @@ def test_many_shapes_are_forgotten_again() -> None:
         a, c = data(n), data(n)
         assert np.array_equal(run.run([a, c], StateStore())[0], a + c)
     assert len(run.entries["main"].straight.series._kept) <= 64
-    assert run.entries["main"].straight.arenas.held() < 1 << 20
+    assert run.entries["main"].straight.held() < 1 << 20
 
 
 def test_host_steps_in_the_same_arena() -> None:
