@@ -1,0 +1,144 @@
+"""Conversion between element types in registers, by the rules of the IR's Cast.
+
+Float to integer truncates and saturates, NaN becomes 0; integer to integer wraps; anything but zero is true. Floats
+are rounded once, straight from the source's value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.ir as ir
+
+from ge_backend_cpu import convert
+from ge_backend_cpu.emit import DOUBLE, FLOAT, I8, I32, Function, Value, constant, mangled, vector, width_of
+from ge_core.errors import BackendError
+from ge_core.ir.dtype import DType
+
+
+def cast(f: Function, x: Value, source: DType, to: DType, saturate: bool = True) -> Value:
+    """A value of `source` (in its compute type) as one of `to`, rounded to what `to` can hold.
+
+    Args:
+        saturate: 8-bit floats take the largest value for what is beyond it, see ONNX's Cast.
+    """
+    if source == to:
+        return x
+    if to.kind == "bool":
+        return _truth(f, x, source)
+    if to.is_integer:
+        return _to_integer(f, x, source, to)
+    return _to_float(f, x, source, to, saturate)
+
+
+def _like(element: ir.Type, x: Value) -> ir.Type:
+    return vector(element, width_of(x))
+
+
+def _truth(f: Function, x: Value, source: DType) -> Value:
+    zero = constant(x.type, 0)
+    return f.b.fcmp_unordered("!=", x, zero) if source.is_float else f.b.icmp_unsigned("!=", x, zero)
+
+
+def _to_integer(f: Function, x: Value, source: DType, to: DType) -> Value:
+    element = convert.compute_type(to)
+    target = _like(element, x)
+    if source.is_float:
+        name = "fptosi.sat" if to.kind == "int" else "fptoui.sat"
+        value = f.intrinsic(name, x, returns=target, suffix=f"{mangled(target)}.{mangled(x.type)}")
+        return _clamped(f, value, to) if to.bits < 8 else value
+    have = convert.compute_type(source).width
+    if have < element.width:
+        value = f.b.sext(x, target) if source.kind == "int" else f.b.zext(x, target)
+    else:
+        value = f.b.trunc(x, target) if have > element.width else x
+    return _wrapped(f, value, to) if to.bits < 8 else value
+
+
+def _clamped(f: Function, x: Value, to: DType) -> Value:
+    """An i8 within the range of a smaller type."""
+    compare = f.b.icmp_signed if to.kind == "int" else f.b.icmp_unsigned
+    top, bottom = constant(x.type, int(to.max)), constant(x.type, int(to.min))
+    x = f.b.select(compare("<", x, top), x, top)
+    return f.b.select(compare("<", bottom, x), x, bottom) if to.kind == "int" else x
+
+
+def _wrapped(f: Function, x: Value, to: DType) -> Value:
+    """An i8 modulo the range of a smaller type."""
+    if to.kind == "uint":
+        return f.b.and_(x, constant(x.type, int(to.max)))
+    unused = constant(x.type, 8 - to.bits)
+    return f.b.ashr(f.b.shl(x, unused), unused)
+
+
+def _to_float(f: Function, x: Value, source: DType, to: DType, saturate: bool) -> Value:
+    if to.name == "float64":
+        return _real(f, x, source, DOUBLE)
+    if to.name == "float32":
+        return _real(f, x, source, FLOAT)
+    if to.name == "float8e8m0":
+        raise BackendError("native kernels do not convert to float8e8m0")
+    if source.is_float and source.bits < 32 and _contains(to, source):
+        return x
+    exact = source.bits >= 32 and source.name != "float32"
+    value = _odd_float(f, _real(f, x, source, DOUBLE)) if exact else _real(f, x, source, FLOAT)
+    if to.bits == 8 and saturate:
+        top, bottom = constant(value.type, float(to.max)), constant(value.type, float(to.min))
+        # NaN fails both tests and stays
+        value = f.b.select(f.b.fcmp_ordered(">", value, top), top, value)
+        value = f.b.select(f.b.fcmp_ordered("<", value, bottom), bottom, value)
+    return rounded(f, value, to)
+
+
+def _contains(to: DType, source: DType) -> bool:
+    """Whether every value of one 16-bit or smaller float type is one of another."""
+    return to.name == "float16" and source.name in ("float8e4m3fn", "float8e5m2", "float4e2m1", "float8e4m3fnuz")
+
+
+def rounded(f: Function, x: Value, to: DType) -> Value:
+    """A float32 rounded to the precision of a smaller float type; other types as they are."""
+    if not to.is_float or to.bits >= 32:
+        return x
+    return convert.widen(f, convert.narrow(f, x, to), to)
+
+
+def _real(f: Function, x: Value, source: DType, element: ir.Type) -> Value:
+    target = _like(element, x)
+    if source.is_float:
+        wide = isinstance(convert.compute_type(source), ir.DoubleType)
+        if wide == isinstance(element, ir.DoubleType):
+            return x
+        return f.b.fptrunc(x, target) if wide else f.b.fpext(x, target)
+    if source.kind == "int":
+        return f.b.sitofp(x, target)
+    if source.bits <= 16:
+        # AVX2 converts signed integers only
+        return f.b.sitofp(f.b.zext(x, _like(I32, x)), target)
+    return f.b.uitofp(x, target)
+
+
+def _odd_float(f: Function, x: Value) -> Value:
+    """A float64 rounded to float32 so that rounding again to at most 22 bits gives what rounding it at once would.
+
+    Round to odd (S. Boldo, G. Melquiond, 2008): truncate, and set the last bit when anything was lost.
+    """
+    b = f.b
+    near = b.fptrunc(x, _like(FLOAT, x))
+    back = b.fpext(near, x.type)
+    size, wanted = f.intrinsic("fabs", back), f.intrinsic("fabs", x)
+    word = _like(I32, x)
+    bits = b.bitcast(near, word)
+    bits = b.sub(bits, b.zext(b.fcmp_ordered(">", size, wanted), word))
+    finite = b.fcmp_ordered("<", wanted, constant(x.type, float("inf")))
+    lost = b.and_(b.fcmp_unordered("!=", back, x), finite)
+    bits = b.or_(bits, b.zext(lost, word))
+    return b.bitcast(bits, near.type)
+
+
+def bit_cast(f: Function, x: Value, source: DType, to: DType) -> Value:
+    """The bits of a value of `source` taken as one of `to`, which has as many bits."""
+    raw = convert.narrow(f, x, source)
+    stored: Any = _like(convert.stored_type(to), x)
+    if to.bits < 8:
+        raw = f.b.and_(raw, constant(_like(I8, x), (1 << to.bits) - 1))
+    return convert.widen(f, f.b.bitcast(raw, stored), to)

@@ -1,0 +1,241 @@
+"""Vector functions in float32: at most 4 units in the last place, special values as in C.
+
+The rarer functions are computed in float64 and rounded once (`Single.rare`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from ge_backend_cpu.emit import FLOAT, I32, Function, Value, constant, vector
+from ge_backend_cpu.vmath import coefficients as table
+from ge_backend_cpu.vmath import huge_angle
+from ge_backend_cpu.vmath.base import Kit
+from ge_backend_cpu.vmath.double import EXACT_ANGLE, Double
+
+INF, NAN = math.inf, math.nan
+LOG2E = 1.4426950408889634
+LN2_HI, LN2_LO = 0.693359375, -2.12194440e-4
+LOG10E = 0.4342944819032518
+LOG10_2_HI, LOG10_2_LO = 0.3010253906, 4.605038981e-06
+ERF_MIDDLE, ERF_END = 2.475, 3.95
+# pi/2 as a sum of two float64
+HALF_PI_HI, HALF_PI_LO = math.pi / 2, 6.123233995736766e-17
+
+
+class Single(Kit):
+    """Functions of float32 values."""
+
+    def __init__(self, f: Function, width: int) -> None:
+        super().__init__(f, FLOAT, width)
+        self.double = Double(f, width)
+
+    def wide(self, x: Value) -> Value:
+        return self.b.fpext(x, self.double.type)
+
+    def rare(self, name: str, *arguments: Value) -> Value:
+        """A function of `Double`, rounded to float32."""
+        value = getattr(self.double, name)(*[self.wide(a) for a in arguments])
+        return self.b.fptrunc(value, self.type)
+
+    # Exponentials
+
+    def _reduced(self, x: Value) -> tuple[Value, Value]:
+        """x = n ln2 + r with |r| <= ln2 / 2: n (a float) and r."""
+        n = self.round(self.mul(x, self.c(LOG2E)))
+        r = self.fma(n, self.c(-LN2_HI), x)
+        return n, self.fma(n, self.c(-LN2_LO), r)
+
+    def _expm1_reduced(self, r: Value) -> Value:
+        return self.fma(self.mul(r, r), self.poly(r, table.EXPM1), r)
+
+    def _scaled(self, p: Value, n: Value) -> Value:
+        """p 2^n in two steps, so that denormal results and infinity come out right."""
+        whole = self.to_int32(n)
+        half = self.b.ashr(whole, constant(vector(I32, self.width), 1))
+        for part in (half, self.b.sub(whole, half)):
+            p = self.mul(p, self.power_of_two(part))
+        return p
+
+    def exp(self, x: Value) -> Value:
+        n, r = self._reduced(self.clamp(x, -104.0, 89.0))
+        return self._scaled(self.add(self._expm1_reduced(r), self.c(1.0)), n)
+
+    def exp_nonpositive(self, x: Value) -> Value:
+        """exp for x <= 0 whose results below 2^-126 may become 2^-126 times something: for softmax.
+
+        -inf gives 0; NaN stays.
+        """
+        n, r = self._reduced(self.larger(self.c(-87.0), x))
+        value = self.mul(self.add(self._expm1_reduced(r), self.c(1.0)), self.power_of_two(self.to_int32(n)))
+        return self.select(self.compare("<", x, self.c(-87.0)), self.c(0.0), value)
+
+    def exp2(self, x: Value) -> Value:
+        x = self.clamp(x, -151.0, 129.0)
+        n = self.round(x)
+        r = self.sub(x, n)
+        return self._scaled(self.fma(r, self.poly(r, table.EXP2), self.c(1.0)), n)
+
+    def _expm1(self, x: Value) -> Value:
+        """exp(x) - 1 without the sign of zero, for x >= -104."""
+        n, r = self._reduced(x)
+        p = self._expm1_reduced(r)
+        # 2^n (p + 1) - 1 = 2 (s p + (s - 1/2)) with s = 2^(n-1)
+        s = self.power_of_two(self.b.sub(self.to_int32(n), constant(vector(I32, self.width), 1)))
+        half = self.fma(s, p, self.sub(s, self.c(0.5)))
+        return self.select(self.compare("==", n, self.c(0.0)), p, self.add(half, half))
+
+    def expm1(self, x: Value) -> Value:
+        return self.copysign(self._expm1(self.clamp(x, -30.0, 89.0)), x)
+
+    # Logarithms
+
+    def _log_parts(self, x: Value) -> tuple[Value, Value]:
+        """x = 2^n (1 + m) with 1 + m within [sqrt 1/2, sqrt 2): n (a float) and m; for x > 0."""
+        b = self.b
+        small = self.compare("<", x, self.c(2.0**-126))
+        bits = self.bits(self.select(small, self.mul(x, self.c(2.0**23)), x))
+        e = b.ashr(b.sub(bits, self.n(0x3F3504F3)), self.n(23))
+        m = self.sub(self.from_bits(b.sub(bits, b.shl(e, self.n(23)))), self.c(1.0))
+        return b.sitofp(b.sub(e, b.select(small, self.n(23), self.n(0))), self.type), m
+
+    def _log1p_tail(self, m: Value) -> Value:
+        """log(1 + m) - m"""
+        square = self.mul(m, m)
+        return self.fma(square, self.c(-0.5), self.mul(self.mul(square, m), self.poly(m, table.LOG)))
+
+    def _log_specials(self, x: Value, value: Value) -> Value:
+        value = self.select(self.compare("<", x, self.c(0.0)), self.c(NAN), value)
+        value = self.select(self.compare("==", x, self.c(0.0)), self.c(-INF), value)
+        return self.select(self.b.fcmp_unordered("==", x, self.c(INF)), x, value)
+
+    def log(self, x: Value) -> Value:
+        n, m = self._log_parts(x)
+        tail = self.fma(n, self.c(LN2_LO), self._log1p_tail(m))
+        return self._log_specials(x, self.fma(n, self.c(LN2_HI), self.add(m, tail)))
+
+    def log2(self, x: Value) -> Value:
+        n, m = self._log_parts(x)
+        y = self.add(m, self._log1p_tail(m))
+        return self._log_specials(x, self.fma(y, self.c(LOG2E), n))
+
+    def log10(self, x: Value) -> Value:
+        n, m = self._log_parts(x)
+        y = self.add(m, self._log1p_tail(m))
+        low = self.fma(n, self.c(LOG10_2_LO), self.mul(y, self.c(LOG10E)))
+        return self._log_specials(x, self.fma(n, self.c(LOG10_2_HI), low))
+
+    def log1p(self, x: Value) -> Value:
+        u = self.add(x, self.c(1.0))
+        lost = self.div(self.sub(x, self.sub(u, self.c(1.0))), u)
+        value = self.add(self.log(u), lost)
+        value = self.select(self.compare("==", u, self.c(INF)), u, value)
+        value = self.select(self.compare("==", u, self.c(0.0)), self.c(-INF), value)
+        return self.select(self.compare("==", x, self.c(0.0)), x, value)
+
+    # Hyperbolic functions
+
+    def tanh(self, x: Value) -> Value:
+        e = self._expm1(self.smaller(self.c(20.0), self.mul(self.abs(x), self.c(2.0))))
+        return self.copysign(self.div(e, self.add(e, self.c(2.0))), x)
+
+    # Angles
+
+    def _angle(self, x: Value) -> tuple[Value, Value]:
+        """x = n pi/2 + r with |r| <= pi/4: n modulo 4 as i32, and r; reduced in float64."""
+        d = self.double
+        wide = self.wide(x)
+        n = d.round(d.mul(wide, d.c(1 / HALF_PI_HI)))
+        r = d.fma(n, d.c(-HALF_PI_LO), d.fma(n, d.c(-HALF_PI_HI), wide))
+        huge = self.not_(self.compare("<=", self.abs(x), self.c(EXACT_ANGLE)))
+        quadrant = d.to_int32(self.select(huge, d.c(0.0), n))
+        n, r, _ = huge_angle.reduced(d, wide, huge, (quadrant, r, d.c(0.0)))
+        return n, self.b.fptrunc(r, self.type)
+
+    def _sin_reduced(self, r: Value) -> Value:
+        z = self.mul(r, r)
+        return self.fma(self.mul(z, r), self.poly(z, table.SIN), r)
+
+    def _cos_reduced(self, r: Value) -> Value:
+        z = self.mul(r, r)
+        return self.fma(self.mul(z, z), self.poly(z, table.COS), self.fma(z, self.c(-0.5), self.c(1.0)))
+
+    def _bit(self, n: Value, bit: int) -> Value:
+        """Whether a bit of an i32 is set."""
+        one = constant(vector(I32, self.width), 1 << bit)
+        return self.b.icmp_unsigned("!=", self.b.and_(n, one), constant(one.type, 0))
+
+    def _flipped(self, value: Value, condition: Value) -> Value:
+        return self.select(condition, self.neg(value), value)
+
+    def sin(self, x: Value) -> Value:
+        n, r = self._angle(x)
+        value = self.select(self._bit(n, 0), self._cos_reduced(r), self._sin_reduced(r))
+        return self.select(self.compare("==", x, self.c(0.0)), x, self._flipped(value, self._bit(n, 1)))
+
+    def cos(self, x: Value) -> Value:
+        n, r = self._angle(x)
+        value = self.select(self._bit(n, 0), self._sin_reduced(r), self._cos_reduced(r))
+        turned = self.b.add(n, constant(vector(I32, self.width), 1))
+        return self._flipped(value, self._bit(turned, 1))
+
+    def tan(self, x: Value) -> Value:
+        return self.rare("tan", x)
+
+    def atan(self, x: Value) -> Value:
+        size = self.abs(x)
+        far = self.compare(">", size, self.c(1.0))
+        t = self.select(far, self.div(self.c(1.0), size), size)
+        z = self.mul(t, t)
+        angle = self.fma(self.mul(z, t), self.poly(z, table.ATAN), t)
+        rest = self.add(self.sub(self.c(math.pi / 2), angle), self.c(-4.371139e-8))
+        return self.copysign(self.select(far, rest, angle), x)
+
+    # The error function
+
+    def erf(self, x: Value) -> Value:
+        size = self.abs(x)
+        small = self.fma(x, self.poly(self.mul(x, x), table.ERF), x)
+        u = self.sub(self.smaller(self.c(ERF_END), size), self.c(ERF_MIDDLE))
+        tail = self.copysign(self.smaller(self.c(1.0), self.poly(u, table.ERF_TAIL)), x)
+        value = self.select(self.compare(">", size, self.c(1.0)), tail, small)
+        return self.select(self.compare(">=", size, self.c(ERF_END)), self.copysign(self.c(1.0), x), value)
+
+    def erfc(self, x: Value) -> Value:
+        return self.rare("erfc", x)
+
+    def asin(self, x: Value) -> Value:
+        return self.rare("asin", x)
+
+    def acos(self, x: Value) -> Value:
+        return self.rare("acos", x)
+
+    def atan2(self, y: Value, x: Value) -> Value:
+        return self.rare("atan2", y, x)
+
+    def sinh(self, x: Value) -> Value:
+        return self.rare("sinh", x)
+
+    def cosh(self, x: Value) -> Value:
+        return self.rare("cosh", x)
+
+    def asinh(self, x: Value) -> Value:
+        return self.rare("asinh", x)
+
+    def acosh(self, x: Value) -> Value:
+        return self.rare("acosh", x)
+
+    def atanh(self, x: Value) -> Value:
+        return self.rare("atanh", x)
+
+    def erfinv(self, x: Value) -> Value:
+        return self.rare("erfinv", x)
+
+    def lgamma(self, x: Value) -> Value:
+        return self.rare("lgamma", x)
+
+    def digamma(self, x: Value) -> Value:
+        return self.rare("digamma", x)
+
+    def pow(self, x: Value, y: Value) -> Value:
+        return self.rare("pow", x, y)
