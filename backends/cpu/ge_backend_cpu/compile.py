@@ -112,7 +112,13 @@ class Workers:
             return list(pool.map(lambda kernel: self._one(kernel, isa), kernels))
 
     def _one(self, kernel: Kernel, isa: Isa) -> Code:
-        worker = self._take()
+        try:
+            return self._ask(self._take(), kernel, isa)
+        except WorkerDied:
+            # it may have gone for lack of work, or been killed: only a kernel that ends two processes is to blame
+            return self._ask(Worker(), kernel, isa)
+
+    def _ask(self, worker: Worker, kernel: Kernel, isa: Isa) -> Code:
         try:
             return worker.compile(kernel, isa)
         finally:

@@ -1,0 +1,173 @@
+"""Compiling in worker processes and the user's cache: damage, foreign folders, crashes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import ge_backend_cpu.cache as caches
+from ge_backend_cpu.cache import Cache
+from ge_backend_cpu.compile import Worker, Workers, compiled, warm_up, worker_count
+from ge_backend_cpu.elf import Code
+from ge_backend_cpu.isa import Isa, host
+from ge_backend_cpu.kernel import Kernel
+from ge_backend_cpu.moves import COPY
+from ge_core.errors import BackendError
+
+
+def kernels(count: int) -> list[Kernel]:
+    return [Kernel("moves.copy", {"block": 64 * (k + 1)}) for k in range(count)]
+
+
+def code_of(cache: Cache | None, workers: int = 0) -> Code:
+    return compiled([COPY], host(), workers=workers, cache=cache)[COPY.symbol]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Kernel]:
+    """The kernels that were really compiled."""
+    import ge_backend_cpu.generate as generate
+
+    made: list[Kernel] = []
+    original = generate.generate
+
+    def count(kernel: Kernel, isa: Isa) -> Code:
+        made.append(kernel)
+        return original(kernel, isa)
+
+    monkeypatch.setattr(generate, "generate", count)
+    return made
+
+
+def test_each_kernel_once(tmp_path: Path, counted: list[Kernel]) -> None:
+    wanted = kernels(3)
+    found = compiled([*wanted, *wanted, wanted[0]], host(), workers=0, cache=Cache(tmp_path))
+    assert len(counted) == 3 and set(found) == {k.symbol for k in wanted}
+    again = compiled(wanted, host(), workers=0, cache=Cache(tmp_path))
+    assert len(counted) == 3 and again == found
+    compiled(wanted, Isa.of("aarch64"), workers=0, cache=Cache(tmp_path))
+    assert len(counted) == 6
+
+
+def test_workers_make_the_same_code() -> None:
+    wanted = kernels(4)
+    assert compiled(wanted, host(), workers=2) == compiled(wanted, host(), workers=0)
+
+
+def test_errors_in_a_worker_name_the_family() -> None:
+    warm_up(1)
+    with pytest.raises(BackendError, match=r"family 'nothing\.at_all'"):
+        compiled([Kernel("nothing.at_all", {})], host(), workers=1)
+    with pytest.raises(BackendError, match="KeyError") as caught:
+        compiled([Kernel("moves.copy", {})], host(), workers=1)
+    assert any("emit_copy" in line for line in caught.value.details)
+    assert code_of(None, workers=1).symbols
+
+
+def test_a_worker_that_went_away_is_replaced() -> None:
+    workers = Workers()
+    workers.start(1)
+    worker = workers._take()
+    worker._process.kill()
+    workers._idle.put(worker)
+    assert workers.compile([COPY], host(), 1)[0].symbols
+    workers.close()
+
+
+def test_a_kernel_that_ends_the_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers, started = Workers(), []
+    original = Worker.__init__
+
+    def start(self: Worker) -> None:
+        original(self)
+        started.append(self)
+        os.kill(self._process.pid, signal.SIGSTOP)  # the request is written, the answer never comes
+        self._process.kill()
+
+    monkeypatch.setattr(Worker, "__init__", start)
+    with pytest.raises(BackendError, match=r"status -9.*'moves\.copy'"):
+        workers.compile([COPY], host(), 1)
+    assert len(started) == 2
+
+
+def test_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GE_CPU_WORKERS", "0")
+    assert worker_count() == 0
+    monkeypatch.delenv("GE_CPU_WORKERS")
+    assert worker_count() == len(os.sched_getaffinity(0))
+    assert worker_count(3) == 3
+    for wrong in (-1, "x", 1000):
+        with pytest.raises(BackendError, match="compiling processes"):
+            worker_count(wrong)
+
+
+def entries(folder: Path) -> list[Path]:
+    return [p for p in folder.rglob("*") if p.is_file()]
+
+
+@pytest.mark.parametrize("damage", ["empty", "short", "flipped", "folder"])
+def test_a_damaged_entry_is_made_again(tmp_path: Path, counted: list[Kernel], damage: str) -> None:
+    cache = Cache(tmp_path)
+    good = code_of(cache)
+    (entry,) = entries(tmp_path)
+    raw = bytearray(entry.read_bytes())
+    if damage == "folder":
+        entry.unlink()
+        entry.mkdir()
+    else:
+        raw[len(raw) // 2] ^= 1
+        entry.write_bytes({"empty": b"", "short": bytes(raw[:50]), "flipped": bytes(raw)}[damage])
+    assert code_of(cache) == good
+    assert len(counted) == 2
+    assert code_of(cache) == good
+    assert len(counted) == (3 if damage == "folder" else 2)
+    assert not [p for p in entries(tmp_path) if p.name.startswith(".new")]
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert code_of(Cache(tmp_path / "file" / "below")).symbols
+    assert code_of(Cache(Path("/proc/nothing/here"))).symbols
+
+
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, counted: list[Kernel]) -> None:
+    cache = Cache(tmp_path)
+    code_of(cache)
+    for folder in tmp_path.iterdir():
+        folder.chmod(0o777)
+    code_of(cache)
+    assert len(counted) == 2
+
+
+def test_the_cache_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path)
+    monkeypatch.setattr(caches, "LIMIT", 5000)
+    monkeypatch.setattr(caches, "_SWEEP_EVERY", 1)
+    for k in range(20):
+        cache.put(f"{k:064}", bytes(900))
+        os.utime(cache.folder / f"{k:064}"[:2] / f"{k:064}"[2:], (k, k))
+    cache._sweep()
+    kept = sorted(int(p.parent.name + p.name) for p in entries(tmp_path))
+    assert kept == [15, 16, 17, 18, 19]
+
+
+def test_entries_depend_on_the_generators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[Kernel]
+) -> None:
+    import ge_backend_cpu.compile as compile_module
+
+    code_of(Cache(tmp_path))
+    monkeypatch.setattr(compile_module, "generator_version", lambda: "other sources")
+    code_of(Cache(tmp_path))
+    assert len(counted) == 2
+
+
+def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GE_CACHE_DIR", str(tmp_path))
+    assert Cache().folder == tmp_path / "cpu"
+    monkeypatch.delenv("GE_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert Cache().folder == Path("/x/ge/cpu")
