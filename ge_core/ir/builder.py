@@ -331,6 +331,8 @@ def normal_attribute(declared: Attribute, raw: Any, op: str) -> Attr:
             return tuple(x if isinstance(x, Dim) else int(x) for x in raw)
         if kind == "tensor":
             return raw if isinstance(raw, Constant) else Constant.of(np.asarray(raw))
+        if kind == "type_proto":
+            return str(raw)  # types stand in attributes as their text
     except (TypeError, ValueError) as e:
         raise GraphError(f"{op}: attribute {declared.name} is {raw!r}, expected {kind}") from e
     raise GraphError(f"{op}: attribute {declared.name} has the unsupported type {kind}")

@@ -42,6 +42,23 @@ def parse_graph(text: str, constants: Mapping[str, np.ndarray | Constant] | None
     return _Parser(text, constants or {}).graph()
 
 
+_LONGEST_TYPE = 1000
+
+
+def parse_type(text: str) -> Type:
+    """The type of a text such as `optional<seq<float32[2, 3]>>`, without symbols.
+
+    Raises:
+        TextFormError: the text is no type.
+    """
+    parser = _Parser(text, {})
+    if len(text) > _LONGEST_TYPE:
+        raise parser.error("a type of more than 1000 characters")
+    found = parser.type()
+    parser.match_end()
+    return found
+
+
 @dataclass
 class _Scope:
     """The values visible in one block, by name."""
@@ -154,7 +171,7 @@ class _Parser:
 
     def match_end(self) -> None:
         if self.text[self.pos :].strip():
-            raise self.error("text after the graph")
+            raise self.error("text after the end")
 
     def symbol(self) -> None:
         name = self.word()

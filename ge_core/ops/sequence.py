@@ -12,6 +12,7 @@ from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType, boolean, int64
 from ge_core.ir.graph import Node, Value, source_of
+from ge_core.ir.parser import parse_type
 from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 from ge_core.ops.infer import Infer
 from ge_core.ops.registry import type_rule
@@ -215,9 +216,12 @@ def _symbols(value: Value) -> frozenset[dims.Symbol]:
 
 @type_rule("Optional")
 def optional(c: Infer) -> Type:
-    if not c.has(0):
-        raise c.error("an optional without a value needs its type; give the type to the graph's input instead")
-    element = c.type(0)
+    if c.has(0):
+        element = c.type(0)
+    elif c.attr("type") is not None:
+        element = parse_type(str(c.attr("type")))
+    else:
+        raise c.error("an optional without a value needs the attribute type")
     if isinstance(element, OptionalType):
         raise c.error("an optional of an optional")
     return OptionalType(element)

@@ -10,6 +10,7 @@ import pytest
 from ge_core.errors import ExecutionError, IndexRangeError, TypeRuleError
 from ge_core.ir import Builder, Graph, OptionalType, SequenceType, TensorType, Value, symbol
 from ge_core.ir.dtype import float32
+from ge_core.ops.infer import infer_types
 from ge_core.reference.interpret import interpret
 from tests.core.ops.onnx_cases import Case, cases, check_case
 
@@ -116,6 +117,17 @@ def test_optionals() -> None:
     assert b.OptionalGetElement(o).type == x.type
     got = run(b, b.OptionalHasElement(o), b.OptionalGetElement(o), b.OptionalHasElement(None))
     assert got[0] and got[1].shape == (2, 2) and not got[2]
+
+
+def test_an_empty_optional_says_its_type() -> None:
+    b, _, _, _ = make()
+    element = SequenceType(TensorType(float32, (2, 3)))
+    o = b.Optional(type=element)
+    assert o.type == OptionalType(element)
+    assert not run(b, b.OptionalHasElement(o))[0]
+    assert infer_types(o.producer)[0] == [o.type]
+    with pytest.raises(TypeRuleError, match="type"):
+        b.Optional()
 
 
 def test_a_missing_value_is_no_element() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ge_core.ir.types import OptionalType
+from typing import Any
+
+from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 
 from ..call import Call
 from ..registry import Results, converts
 from ..value_types import read_type
+
+_ANY = -1
 
 
 @converts("Optional")
@@ -15,9 +19,21 @@ def optional(c: Call) -> Results:
     if c.has(0):
         value = c.input(0)
         return value if isinstance(value.type, OptionalType) else c.b.Optional(value)
-    proto = c.needed("type")
-    read_type(proto, lambda dim, axis: c.converter.symbols.size(dim, f"optional_{axis}"), c.outputs[0])
-    raise c.unsupported("an optional that is always empty")
+    element = read_type(c.needed("type"), lambda dim, axis: _static(dim), c.outputs[0])
+    return c.b.Optional(type=_without_symbols(element))
+
+
+def _static(dim: Any) -> int:
+    return int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value >= 0 else _ANY
+
+
+def _without_symbols(type: Type) -> Type:
+    """A type that says nothing of sizes that only a value would bring."""
+    if isinstance(type, TensorType):
+        return TensorType(type.dtype, None if _ANY in (type.shape or ()) else type.shape)
+    inner = _without_symbols(type.element)
+    assert isinstance(inner, TensorType)
+    return SequenceType(inner)
 
 
 @converts("OptionalHasElement")
