@@ -53,9 +53,10 @@ class Weights:
         return self._values[key]
 
     def state(self, target: str) -> State:
-        """The state of a buffer that the model writes."""
+        """The state of a buffer that the model writes; it starts from a copy of what the buffer holds now."""
         if target not in self._states:
-            self._states[target] = self._graph.add_state(target, lazy_constant(self.tensor(target), target))
+            initial = lazy_constant(self.tensor(target).detach().clone(), target)
+            self._states[target] = self._graph.add_state(target, initial)
         return self._states[target]
 
 

@@ -19,8 +19,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from ge_core.errors import InputError, ModelImportError
+from ge_core.input_spec import InputSpec
 
 from .aliasing import Writes
+from .element_types import to_torch
 from .recurrent import recurrent_operators
 from .tensors import from_numpy
 
@@ -73,8 +75,10 @@ def export(
             )
         return functional(Exported(model, Writes(model.graph_module), (), None, "ExportedProgram"))
     module = _as_module(model)
+    if dynamic_shapes is None:
+        dynamic_shapes = _shapes_of_specs(inputs, kwargs)
     args, keywords = examples(module, inputs, kwargs)
-    parameters = _parameters(module, args)
+    parameters = _parameters(module)
     shapes = _normal_shapes(dynamic_shapes, parameters, args, keywords)
     program = trace(module, args, keywords, shapes)
     _remove_dropout(program.graph)
@@ -241,7 +245,7 @@ def _to_device(module: torch.nn.Module) -> Callable[[object], object]:
     def convert(value: object) -> object:
         if isinstance(value, np.ndarray | np.generic):
             value = from_numpy(np.asarray(value), None)
-        elif _is_spec(value):
+        elif isinstance(value, InputSpec):
             value = _sample(value)
         if not isinstance(value, torch.Tensor):
             return value
@@ -252,20 +256,40 @@ def _to_device(module: torch.nn.Module) -> Callable[[object], object]:
     return convert
 
 
-def _is_spec(value: object) -> bool:
-    return type(value).__name__ == "InputSpec" and type(value).__module__.startswith("ge_core")
+def _sample(spec: InputSpec) -> torch.Tensor:
+    """A tensor of zeros as a spec describes it; a size without a number is one that torch takes as dynamic."""
+    sizes = [size if isinstance(size, int) else _SAMPLE_SIZE for size in spec.shape]
+    return torch.zeros(sizes, dtype=to_torch(spec.dtype))
 
 
-def _sample(spec: Any) -> torch.Tensor:
-    from ge_core.ir.dtype import DType
-
-    from .element_types import to_torch
-
-    sizes = [size if isinstance(size, int) and size >= 0 else 2 for size in spec.shape]
-    return torch.zeros(sizes, dtype=to_torch(DType.of(spec.dtype)))
+# torch fixes dimensions whose example size is 0 or 1
+_SAMPLE_SIZE = 4
 
 
-def _parameters(module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[str, ...]:
+def _shapes_of_specs(inputs: Sequence[object] | None, kwargs: Mapping[str, object] | None) -> Any:
+    """The dynamic_shapes that specs among the examples say; None when all sizes are numbers."""
+    named = False
+
+    def entry(value: object) -> Any:
+        nonlocal named
+        if isinstance(value, InputSpec):
+            free = {
+                axis: torch.export.Dim.AUTO if size is None else str(size)
+                for axis, size in enumerate(value.shape)
+                if not isinstance(size, int)
+            }
+            named = named or bool(free)
+            return free or None
+        if isinstance(value, Mapping):
+            return {key: entry(item) for key, item in value.items()}
+        return [entry(item) for item in value] if isinstance(value, (list, tuple)) else None
+
+    by_position = tuple(entry(value) for value in inputs or ())
+    by_name = tuple(entry(value) for value in (kwargs or {}).values())
+    return (*by_position, *by_name) if named else None
+
+
+def _parameters(module: torch.nn.Module) -> tuple[str, ...]:
     """Names of the parameters that may be given by position, as far as they are plain."""
     names: list[str] = []
     for p in inspect.signature(module.forward).parameters.values():

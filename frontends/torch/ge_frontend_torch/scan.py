@@ -117,7 +117,13 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 def findings(unknown: Mapping[Any, list[torch.fx.Node]]) -> list[Finding]:
     """One finding for each node that nothing converts."""
-    return [Finding(target_name(node), describe_place(node)) for nodes in unknown.values() for node in nodes]
+    return [Finding(_original_name(node), describe_place(node)) for nodes in unknown.values() for node in nodes]
+
+
+def _original_name(node: torch.fx.Node) -> str:
+    """The operator that the model called, where torch has expanded it since."""
+    original = node.meta.get("original_aten")
+    return operator_name(original) if isinstance(original, torch._ops.OpOverload) else target_name(node)
 
 
 def describe_place(node: torch.fx.Node) -> str:
