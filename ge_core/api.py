@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ge_core.backend import PlannedBackend
+from ge_core.backend import PlannedBackend, planned
 from ge_core.compiler import (
     CORE_OPTIONS,
     CompileRequest,
@@ -22,7 +22,7 @@ from ge_core.compiler import (
     parse_switches,
 )
 from ge_core.coverage_report import CoverageReport
-from ge_core.errors import BackendError, GeError, InputError, ModelImportError, UnsupportedError
+from ge_core.errors import BackendError, GeError, InputError, ModelImportError, OptionError, UnsupportedError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.graph import Graph
@@ -30,9 +30,11 @@ from ge_core.ir.traverse import walk
 from ge_core.ir.verifier import verify as verify_graph
 from ge_core.model import MAIN, CompiledModel, Session
 from ge_core.passes.base import PassContext
+from ge_core.passes.manager import PassManager
 from ge_core.passes.pipeline import optimise
 from ge_core.phases import Stopwatch
-from ge_core.plan.lifetimes import CONTROL
+from ge_core.plan.build import PlanRequest, build_plan
+from ge_core.plan.plan import HostStep
 from ge_core.plugins import Plugin, check_options, host
 from ge_core.signature import Signature
 from ge_core.structure import describe
@@ -203,8 +205,8 @@ def coverage(
     backend = request.plugin.backend()
     problems = backend.check(graph, request.target, request.backend_options)
     report.unsupported = [str(problem) for problem in problems]
-    if backend.kind == "planned":
-        report.host_operators = _host_operators(graph, backend, request)  # type: ignore[arg-type]
+    if backend.kind == "planned" and not problems:
+        report.host_operators = _host_operators(graph, planned(backend), request)
     return report
 
 
@@ -280,6 +282,11 @@ def _import(
     args = _positional(inputs)
     with watch.phase("import"):
         if isinstance(model, Graph):
+            if dynamic_shapes is not None:
+                raise OptionError(
+                    "dynamic_shapes is given for a Graph",
+                    expected="a Graph, whose inputs say themselves which sizes are symbols",
+                )
             verify_graph(model)
             graph = clone_graph(model)
             signature = _signatures.get(model) or Signature.flat(
@@ -305,11 +312,12 @@ def _frontend_options(plugin: Plugin, options: Mapping[str, Any]) -> dict[str, o
 
 
 def _host_operators(graph: Graph, backend: PlannedBackend, request: CompileRequest) -> dict[str, int]:
-    found: Counter[str] = Counter()
-    for node in walk(graph):
-        if node.op not in CONTROL and not backend.implementations(node, request.target, request.backend_options):
-            found[node.op] += 1
-    return dict(found.most_common())
+    """Operators of the plan's host steps."""
+    options = request.backend_options
+    PassManager(tuple(backend.passes(request.target, options)), "legalise")(graph, PassContext())
+    plan, _ = build_plan(graph, PlanRequest(backend, request.target, options))
+    hosts = (plan.node(step.node).op for step in plan.all_steps() if isinstance(step, HostStep))
+    return dict(Counter(hosts).most_common())
 
 
 def _positional(inputs: object | None) -> tuple[object, ...] | None:

@@ -16,7 +16,7 @@ import numpy as np
 from ge_core.errors import GeError, SizeBoundError
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.control import prepare_if, prepare_loop
-from ge_core.plan.frame import Frame, FramePool, Layouts, get, put
+from ge_core.plan.frame import Frame, FramePool, Layouts, get, owned, put
 from ge_core.plan.placement import Placement, Placer
 from ge_core.plan.plan import (
     AllocStep,
@@ -149,8 +149,7 @@ class PlanExecutor:
         array = frame.outputs[index]
         if array is not None:
             return array
-        value = get(frame.slots[self.plan.outputs[index].value])
-        return np.array(value) if isinstance(value, np.ndarray) else value
+        return owned(get(frame.slots[self.plan.outputs[index].value]))
 
     def _write_states(self, frame: Frame, states: StateStore) -> None:
         writes = []

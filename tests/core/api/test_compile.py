@@ -234,6 +234,12 @@ def test_report_and_phases(toy: ModuleType) -> None:
     assert "operators" in report.summary() and "arena" in report.summary()
 
 
+def test_dynamic_shapes_of_a_graph_are_its_own(toy: ModuleType) -> None:
+    graph = ge_core.import_model(toy.Model(), (toy.Tensor(X),))
+    with pytest.raises(OptionError, match="dynamic_shapes is given for a Graph"):
+        ge_core.compile(graph, dynamic_shapes={"x": {0: "n"}})
+
+
 def test_input_spec() -> None:
     spec = InputSpec([2, None, "rows"], np.float16, "x")
     assert spec.shape == (2, None, "rows") and str(spec) == "x: float16[2, ?, rows]"

@@ -338,6 +338,19 @@ def test_sequences_and_strings_run_on_the_host() -> None:
     check(g, [[data(4, 3)]])
 
 
+def test_sequence_output_holds_arrays_of_its_own() -> None:
+    g, b = new()
+    x = b.input("x", "float32", (4, 3))
+    y = b.Exp(x)
+    b.outputs(b.SequenceConstruct(y, b.Neg(y)))
+    plan, _ = planned(g)
+    executor = PlanExecutor(plan, poison=True)
+    first = executor.run([data(4, 3)], StateStore())[0]
+    kept = [a.copy() for a in first]
+    executor.run([data(4, 3)], StateStore())
+    assert all(np.array_equal(a, b) for a, b in zip(first, kept, strict=True))
+
+
 # States
 
 
