@@ -92,7 +92,8 @@ def run_kernel(
     except (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError) as e:
         raise ExecutionError(f"{node.op} failed: {e}", where=node.loc) from e
     outputs = list(result) if isinstance(result, tuple) else [result]
-    return outputs + [None] * (len(node.outputs) - len(outputs))
+    count = len(node.outputs)
+    return (outputs + [None] * (count - len(outputs)))[:count]
 
 
 def compute(node: Node, inputs: Sequence[Any], env: dict[str, int], run_region: RunRegion | None = None) -> list[Any]:

@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch import nn
 
+import bench.zoo_torch  # noqa: F401  declares torchvision's operators, without which transformers fails
 import ge_core
 from ge_core.errors import GeError, InputError, ModelImportError, OfflineModelError, UnsupportedError
 
@@ -75,7 +76,6 @@ def test_a_model_on_meta(x: torch.Tensor) -> None:
 
 
 def test_outputs_of_transformers() -> None:
-    import bench.zoo_torch  # noqa: F401  declares torchvision's operators, without which transformers fails
     import transformers
 
     config = transformers.BertConfig(
