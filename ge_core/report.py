@@ -14,6 +14,7 @@ from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType
 from ge_core.passes.report import PassReport, node_name
 from ge_core.plan.alias import stored_bytes
+from ge_core.plan.aligned import ALIGNMENT
 from ge_core.plan.build import PlanReport
 from ge_core.plan.lifetimes import CONTROL
 from ge_core.plan.plan import ExecutionPlan, HostStep
@@ -218,8 +219,8 @@ def memory_report(plan: ExecutionPlan, tried: Mapping[str, int]) -> MemoryReport
         arena=memory.size,
         lower_bound=memory.lower_bound,
         ratio=memory.ratio,
-        outputs=sum(_at(size, plan.example) for size in held),
-        no_reuse=sum(_at(size, plan.example) for size in _results(plan.graph)),
+        outputs=sum(_aligned(_at(size, plan.example)) for size in held),
+        no_reuse=sum(_aligned(_at(size, plan.example)) for size in _results(plan.graph)),
         constants=sum(c.nbytes for c in plan.constants if c.type.dtype.kind != "string"),
         states=sum(s.initial.nbytes for s in plan.graph.states),
         planner=memory.planner,
@@ -241,6 +242,10 @@ def _results(graph: Graph) -> list[dims.Size | None]:
 def _inside_group(node: Node) -> bool:
     owner = getattr(node.block, "node", None)
     return owner is not None and owner.op not in CONTROL
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def _at(size: dims.Size | None, env: Mapping[str, int]) -> int:
