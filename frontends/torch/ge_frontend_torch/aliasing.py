@@ -95,7 +95,8 @@ def _is_mutable(node: torch.fx.Node) -> bool:
 
 def _written(node: torch.fx.Node) -> Any:
     """The node that an in-place operator of the form `op_(Tensor(a!) self, ...)` writes; None for other forms."""
-    schema = node.target._schema  # type: ignore[union-attr]
+    target: Any = node.target
+    schema = target._schema
     written = [a for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     if len(written) != 1 or written[0] is not schema.arguments[0] or len(schema.returns) != 1:
         return None

@@ -14,9 +14,8 @@ from ge_core.ir.dims import Dim, Size
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
 from ge_core.ir.location import Location
-from ge_core.ir.types import TensorType
 
-from .element_types import Number, Operand, from_torch, result_type
+from .element_types import Operand, from_torch, result_type
 
 if TYPE_CHECKING:
     from .convert import Converter
@@ -58,10 +57,6 @@ class Call:
         """The rank of result `index`."""
         return self.meta(index).dim()
 
-    def input_shape(self, x: Value) -> tuple[Size, ...]:
-        """The shape of an operand."""
-        return x.shape
-
     def cast(self, x: Value, dtype: DType) -> Value:
         """`x` in another element type; itself when it has it."""
         return x if x.dtype == dtype else self.b.Cast(x, to=dtype)
@@ -73,12 +68,6 @@ class Call:
         if isinstance(number, Dim):
             return self.cast(self.b.scalar(number), dtype)
         return self.b.constant(_element(number, dtype))
-
-    def vector(self, sizes: Sequence[Operand]) -> Value:
-        """An int64 vector of sizes."""
-        plain = [s for s in sizes if not isinstance(s, Value)]
-        assert len(plain) == len(sizes)
-        return self.b.ints([s if isinstance(s, Dim) else int(s) for s in plain])
 
     def operands(self, dtype: DType, *operands: Operand) -> list[Value]:
         """Operands in one element type."""
@@ -142,10 +131,6 @@ class Call:
         b = self.b
         return b.Slice(x, b.ints(start), b.ints(end), b.ints(axis), b.ints(step))
 
-    def dims_of(self, x: Value) -> range:
-        """All axes of `x`."""
-        return range(x.rank)
-
     def axis(self, dim: int, rank: int) -> int:
         """A dim argument as a non-negative axis (torch checked its range)."""
         return dim + max(rank, 1) if dim < 0 else dim
@@ -156,16 +141,12 @@ class Call:
             dims = [dims]
         return sorted(self.axis(d, rank) for d in dims) if dims else list(range(rank))
 
-    def placeholder_type(self, index: int = 0) -> TensorType:
-        """The type of result `index`."""
-        return TensorType(self.dtype(index), self.shape(index))
-
     def unsupported(self, what: str, fix: str | None = None) -> UnsupportedError:
         """An error for a form of this operator that cannot be converted."""
         return UnsupportedError(f"{self.name}: {what} is not supported", where=self.loc, fix=fix)
 
 
-def _element(number: Number | Any, dtype: DType) -> np.ndarray:
+def _element(number: Any, dtype: DType) -> np.ndarray:
     """A number as an array of rank 0; integers wrap, as in torch."""
     if dtype.is_integer and not isinstance(number, float):
         bits = int(number) & ((1 << dtype.bits) - 1)
@@ -176,7 +157,7 @@ def _element(number: Number | Any, dtype: DType) -> np.ndarray:
         return np.asarray(number, np.float64).astype(dtype.numpy) if dtype.kind != "bool" else np.asarray(bool(number))
 
 
-def _exact(number: Number | Any, dtype: DType) -> bool:
+def _exact(number: float, dtype: DType) -> bool:
     value = float(number)
     with np.errstate(all="ignore"):
         return value != value or float(np.asarray(value).astype(dtype.numpy)) == value

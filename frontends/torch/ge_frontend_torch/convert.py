@@ -173,7 +173,10 @@ class Converter:
         got = value.tensor
         fits = got.dtype == dtype and (got.shape is None or len(got.shape) == len(shape))
         if fits and got.shape is not None:
-            fits = all(self._fits(ours, theirs) for ours, theirs in zip(got.shape, shape, strict=True))
+            sizes = [self._merged(ours, theirs) for ours, theirs in zip(got.shape, shape, strict=True)]
+            fits = None not in sizes
+            if fits and value.producer is not None:
+                value.type = TensorType(dtype, tuple(size for size in sizes if size is not None))
         if not fits:
             raise GraphError(
                 f"{node.name} became {got}",
@@ -182,16 +185,22 @@ class Converter:
                 fix="this is a fault of the PyTorch frontend; please report it",
             )
 
-    def _fits(self, ours: Size, theirs: Any) -> bool:
+    def _merged(self, ours: Size, theirs: Any) -> Size | None:
+        """One size from the graph's inference and from torch's, None when they contradict each other.
+
+        torch's is taken where both are symbolic: one form for one size, so that equal sizes stay equal.
+        """
         if isinstance(theirs, torch.SymInt):
             expr = theirs.node.expr
             if expr.is_Symbol and not self.symbols.is_bound(expr):
                 self.symbols.bind(expr, ours)
-                return True
-            if any(not self.symbols.is_bound(s) for s in expr.free_symbols):
-                return True
+                return ours
+            if not all(self.symbols.is_bound(s) for s in expr.free_symbols):
+                return ours
             theirs = self.symbols.expression(expr)
-        return dims.equal(ours, theirs) is not False
+        if dims.equal(ours, theirs) is False:
+            return None
+        return ours if isinstance(ours, int) else theirs
 
     def _stand_in(self, b: Builder, node: torch.fx.Node, error: UnsupportedError) -> Result:
         """Tensors of the right types, so that the rest of the graph can be looked at too."""

@@ -208,7 +208,7 @@ class _Function(torch.nn.Module):
         super().__init__()
         self.training = False
         self._function = function
-        self.forward = function  # type: ignore[assignment]
+        self.forward = function
 
 
 def examples(

@@ -103,8 +103,7 @@ def _body(op: Any) -> Callable[..., Any]:
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     kernel = op.py_kernels.get(key)
     if kernel is not None and not isinstance(kernel, torch._C.DispatchKey):
-        found: Callable[..., Any] = kernel
-        return found
+        return kernel
     return lambda *args, **kwargs: op._op_dk(key, *args, **kwargs)
 
 

@@ -239,8 +239,7 @@ _FUNCTIONS: dict[str, Callable[..., Rational]] = {
 
 
 def _power(b: Builder, base: Value, exponent: Value) -> Value:
-    value: Value = b.Pow(base, exponent)
-    return value
+    return b.Pow(base, exponent)
 
 
 def _nary(op: str) -> Callable[..., Value]:
@@ -255,8 +254,7 @@ def _nary(op: str) -> Callable[..., Value]:
 
 def _unary(op: str) -> Callable[..., Value]:
     def build(b: Builder, x: Value) -> Value:
-        value: Value = b.op(op, x)
-        return value
+        return b.op(op, x)
 
     return build
 

@@ -58,8 +58,7 @@ def _condition(c: Call, b: Builder, symbols: Symbols, expr: Any) -> Value | bool
         return name == "BooleanTrue"
     if name in _RELATIONS:
         left, right = (b.scalar(symbols.expression(side)) for side in expr.args)
-        value: Value = b.op(_RELATIONS[name], left, right)
-        return value
+        return b.op(_RELATIONS[name], left, right)
     if name == "Unequality":
         return b.Not(b.Equal(*(b.scalar(symbols.expression(side)) for side in expr.args)))
     if name == "Not":

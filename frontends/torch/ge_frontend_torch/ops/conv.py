@@ -37,7 +37,7 @@ def _convolution(
     spatial = weight.rank - 2
 
     def build(data: Value) -> Value:
-        value: Value = c.b.Conv(
+        return c.b.Conv(
             data,
             weight,
             bias,
@@ -46,7 +46,6 @@ def _convolution(
             dilations=_all(dilation, spatial),
             group=groups,
         )
-        return value
 
     return _batched(c, x, spatial, build)
 
@@ -127,7 +126,7 @@ def conv_transpose(
 
     def build(data: Value) -> Value:
         pads = _all(padding, spatial)
-        value: Value = c.b.ConvTranspose(
+        return c.b.ConvTranspose(
             data,
             weight,
             bias,
@@ -137,7 +136,6 @@ def conv_transpose(
             output_padding=_all(output_padding, spatial),
             group=groups,
         )
-        return value
 
     return _batched(c, input, spatial, build)
 
@@ -176,14 +174,13 @@ def im2col(
 
     def build(data: Value) -> Value:
         pads = _all(padding, 2)
-        value: Value = c.b.ge.Im2Col(
+        return c.b.ge.Im2Col(
             data,
             kernel_shape=_all(kernel_size, 2),
             strides=_all(stride, 2),
             pads=[*pads, *pads],
             dilations=_all(dilation, 2),
         )
-        return value
 
     return _batched(c, x, 2, build)
 
@@ -204,7 +201,7 @@ def col2im(
 
     def build(data: Value) -> Value:
         pads = _all(padding, 2)
-        value: Value = c.b.Col2Im(
+        return c.b.Col2Im(
             data,
             c.b.ints(_all(output_size, 2)),
             c.b.ints(_all(kernel_size, 2)),
@@ -212,6 +209,5 @@ def col2im(
             pads=[*pads, *pads],
             dilations=_all(dilation, 2),
         )
-        return value
 
     return _batched(c, x, 1, build)

@@ -246,8 +246,7 @@ def _along(c: Call, x: Value, index: Value, updates: Value, dim: int, build) -> 
     if not x.rank:
         parts = (c.reshape(v, (1,)) for v in (x, index, updates))
         return c.reshape(build(*parts, 0), ())
-    value: Value = build(x, index, updates, c.axis(dim, x.rank))
-    return value
+    return build(x, index, updates, c.axis(dim, x.rank))
 
 
 def _reduced(c: Call, x: Value, dim: int, index: Value, updates: Value, reduction: str, include_self: bool) -> Value:

@@ -239,5 +239,4 @@ def _softmax(c: Call, op: str, x: Value, dim: int) -> Value:
     x = c.cast(x, c.dtype())
     if not x.rank:
         return c.reshape(c.b.op(op, c.reshape(x, (1,)), axis=0), ())
-    value: Value = c.b.op(op, x, axis=c.axis(dim, x.rank))
-    return value
+    return c.b.op(op, x, axis=c.axis(dim, x.rank))

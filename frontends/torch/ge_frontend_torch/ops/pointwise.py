@@ -266,8 +266,7 @@ def _compare(c: Call, op: str, x: Operand, other: Operand) -> Value:
     a, d = c.operands(dtype, x, other)
     if dtype.kind == "bool" and op != "Equal":
         a, d = (c.b.Cast(v, to="uint8") for v in (a, d))
-    value: Value = c.b.op(op, a, d)
-    return value
+    return c.b.op(op, a, d)
 
 
 @aten("eq.Tensor", "eq.Scalar")
@@ -347,8 +346,7 @@ def isclose(c: Call, x: Value, other: Value, rtol: float, atol: float, equal_nan
 
 
 def _logical(c: Call, op: str, x: Operand, other: Operand) -> Value:
-    value: Value = c.b.op(op, *c.operands(_BOOL, x, other))
-    return value
+    return c.b.op(op, *c.operands(_BOOL, x, other))
 
 
 @aten("logical_and.default")

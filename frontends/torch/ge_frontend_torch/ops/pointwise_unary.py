@@ -15,8 +15,7 @@ from ..registry import aten
 
 def _unary(c: Call, op: str, x: Value) -> Value:
     """An operator in the result's type: integers that torch takes to float are converted before it."""
-    value: Value = c.b.op(op, c.cast(x, c.dtype()))
-    return value
+    return c.b.op(op, c.cast(x, c.dtype()))
 
 
 @aten("acos.default")

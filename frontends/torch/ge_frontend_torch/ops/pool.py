@@ -83,8 +83,7 @@ def max_pool(
     max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool
         ceil_mode=False) -> Tensor
     """
-    value: Value = _max_pool(c, x, kernel_size, stride, padding, dilation, ceil_mode, False)
-    return value
+    return _max_pool(c, x, kernel_size, stride, padding, dilation, ceil_mode, False)
 
 
 @aten("max_pool1d_with_indices.default", "max_pool2d_with_indices.default", "max_pool3d_with_indices.default")
@@ -104,8 +103,7 @@ def max_pool_with_indices(
     max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3]
         dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)
     """
-    found: tuple[Value, Value] = _max_pool(c, x, kernel_size, stride, padding, dilation, ceil_mode, True)
-    return found
+    return _max_pool(c, x, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
 @aten("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
@@ -128,9 +126,10 @@ def avg_pool(
     """
     spatial = _of_name(c.name)
     kernel, pads = _all(kernel_size, spatial), _all(padding, spatial)
+    divisor: dict[str, Any] = {"divisor": divisor_override} if divisor_override else {}
 
     def build(data: Value) -> Value:
-        value: Value = c.b.op(
+        return c.b.op(
             "ge.AveragePool" if ceil_mode or divisor_override else "AveragePool",
             data,
             kernel_shape=kernel,
@@ -139,12 +138,10 @@ def avg_pool(
             dilations=[1] * spatial,
             ceil_mode=int(ceil_mode),
             count_include_pad=int(count_include_pad),
-            **({"divisor": divisor_override} if divisor_override else {}),
+            **divisor,
         )
-        return value
 
-    found: Value = _batched(c, x, spatial, build)
-    return found
+    return _batched(c, x, spatial, build)
 
 
 @aten("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default",
@@ -162,8 +159,7 @@ def adaptive_avg_pool(c: Call, x: Value, output_size: Sequence[Size]) -> Value:
     def build(data: Value) -> Value:
         inner = data.shape[2:]
         if all(size == 1 for size in sizes):
-            value: Value = c.b.GlobalAveragePool(data)
-            return value
+            return c.b.GlobalAveragePool(data)
         if sizes == inner:
             return data
         whole = [dims.exact_div(n, size) for n, size in zip(inner, sizes, strict=True)]
@@ -173,8 +169,7 @@ def adaptive_avg_pool(c: Call, x: Value, output_size: Sequence[Size]) -> Value:
         value = c.b.ge.AdaptivePool(data, output_size=sizes, mode="average", num_outputs=1)
         return value
 
-    found: Value = _batched(c, x, spatial, build)
-    return found
+    return _batched(c, x, spatial, build)
 
 
 @aten("adaptive_max_pool1d.default", "adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
@@ -187,11 +182,9 @@ def adaptive_max_pool(c: Call, x: Value, output_size: Sequence[Size]) -> tuple[V
     sizes = c.shape()[-spatial:]
 
     def build(data: Value) -> tuple[Value, Value]:
-        found: tuple[Value, Value] = c.b.ge.AdaptivePool(data, output_size=sizes, mode="max", num_outputs=2)
-        return found
+        return c.b.ge.AdaptivePool(data, output_size=sizes, mode="max", num_outputs=2)
 
-    result: tuple[Value, Value] = _batched(c, x, spatial, build)
-    return result
+    return _batched(c, x, spatial, build)
 
 
 @aten("max_unpool2d.default")

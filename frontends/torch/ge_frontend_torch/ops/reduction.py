@@ -25,10 +25,8 @@ def _reduce(c: Call, op: str, x: Value, dim: Axes, keepdim: bool) -> Value:
     axes = c.axes(dim, x.rank)
     if not x.rank:
         # a reduction over no axis of one element is what it is over an axis of size 1
-        value: Value = c.b.op(op, c.reshape(x, (1,)), c.b.ints(0), keepdims=0)
-        return value
-    reduced: Value = c.b.op(op, x, c.b.ints(axes), keepdims=int(keepdim))
-    return reduced
+        return c.b.op(op, c.reshape(x, (1,)), c.b.ints(0), keepdims=0)
+    return c.b.op(op, x, c.b.ints(axes), keepdims=int(keepdim))
 
 
 def _count(x: Value, axes: Sequence[int]) -> Size:
@@ -103,8 +101,7 @@ def _place_of_extreme(c: Call, op: str, x: Value, axis: int, keepdim: bool) -> V
         x = b.Cast(x, to="uint8")
     if not x.rank:
         return c.scalar(0, _INT64)
-    place: Value = b.op(op, x, axis=axis, keepdims=int(keepdim))
-    return place
+    return b.op(op, x, axis=axis, keepdims=int(keepdim))
 
 
 @aten("max.dim", "min.dim")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ge_core.ir import dims
 from ge_core.ir.graph import Value
@@ -83,7 +84,7 @@ def _layer(
     if stack.biases:
         bias = _stacked(c, [b.Concat([_gates(c, v, op) for v in one[2:4]], axis=0) for one in weights])
     hidden = dims.exact_div(weights[0][0].shape[0], len(_ORDER[op]))
-    attrs = {"hidden_size": hidden, "direction": "bidirectional" if stack.bidirectional else "forward"}
+    attrs: dict[str, Any] = {"hidden_size": hidden, "direction": "bidirectional" if stack.bidirectional else "forward"}
     if op == "LSTM":
         projection = _stacked(c, [one[-1] for one in weights]) if projected else None
         name = "ge.LSTM" if projected else "LSTM"
@@ -172,8 +173,7 @@ def rnn(
 
 
 def _linear(c: Call, x: Value, weight: Value, bias: Value | None) -> Value:
-    value: Value = c.b.Gemm(x, weight, bias, transB=1)
-    return value
+    return c.b.Gemm(x, weight, bias, transB=1)
 
 
 @aten("lstm_cell.default")

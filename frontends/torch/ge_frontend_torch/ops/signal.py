@@ -37,8 +37,7 @@ def _scaled(c: Call, x: Value, count: Size, power: float) -> Value:
 
 def _dft(c: Call, x: Value, axis: int, n: Size | None, *, inverse: bool = False, onesided: bool = False) -> Value:
     length = None if n is None else c.scalar(n, _INT64)
-    value: Value = c.b.DFT(x, length, c.scalar(axis, _INT64), inverse=int(inverse), onesided=int(onesided))
-    return value
+    return c.b.DFT(x, length, c.scalar(axis, _INT64), inverse=int(inverse), onesided=int(onesided))
 
 
 # The power of the length that the result is multiplied with, for the forward and the inverse transform; the
