@@ -15,7 +15,7 @@ from ge_core.ir.graph import Graph, Node, Region, Value, source_of
 from ge_core.ir.traverse import blocks
 from ge_core.ir.types import Layout, TensorType
 from ge_core.ops.infer import infer_types
-from ge_core.passes.planned.select import Selection, crosses_border, plain, same_layout
+from ge_core.passes.planned.select import Selection, crosses_border, is_border, plain, same_layout
 from ge_core.plan.lifetimes import CONTROL
 
 
@@ -71,12 +71,9 @@ class _Inserter:
             storage = chosen.output(i)
             if plain(storage) or not crosses_border(value):
                 continue
-            assert node.block is not None
             value.layout = storage.layout
-            b = Builder(node.block, node.next, node.loc)
-            row_major = b.op("ge.Relayout", value)
-            value.replace_uses(row_major, lambda use, own=row_major.producer: use.user is not own)  # type: ignore[misc]
-            self.made.append(Conversion(node, row_major, "row-major"))
+            row_major = self._once(value, None, "", node)
+            value.replace_uses(row_major, is_border)
 
     def _cast_back(self, node: Node) -> None:
         """The node computes in another element type now; what reads its results gets the graph's own.
