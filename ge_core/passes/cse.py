@@ -68,8 +68,7 @@ class _Merger:
         assert block is not None
         for old, new in zip(node.outputs, first.outputs, strict=True):
             seen = visible(new, block)
-            old.replace_uses(seen)
-            self.retyper.replaced(old, seen, "same-node")
+            self.retyper.replace(old, seen, "same-node")
         first.loc = merged(first.loc, [node.loc])
         block.nodes.remove(node)
 

@@ -40,8 +40,7 @@ class ConstantFolding(Pass):
                 if old.has_uses:
                     constant = graph.add_constant(Constant.of(array, old.dtype), old.name)
                     new = visible(constant, node.block)
-                    old.replace_uses(new)
-                    retyper.replaced(old, new, "fold")
+                    retyper.replace(old, new, "fold", made=new is constant)
             erase(node)
             changed = True
         retyper.finish()

@@ -12,6 +12,7 @@ from ge_core.ir.traverse import walk
 from ge_core.ops.registry import DECOMPOSITIONS
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.retype import Retyper
+from ge_core.passes.rewrite import between
 
 _DEPTH = 8
 
@@ -43,14 +44,11 @@ class ExpandComposites(Pass):
                 continue
             before = node.prev
             results = list(expand(Builder(node.block, node, node.loc), node))
-            made = node.block.nodes.first if before is None else before.next
-            while made is not None and made is not node:
-                work.append((made, depth + 1))
-                work.extend((inner, depth + 1) for r in made.regions.values() for inner in walk(r))
-                made = made.next
+            made = list(between(before, node))
+            work.extend((n, depth + 1) for n in made)
+            work.extend((inner, depth + 1) for n in made for r in n.regions.values() for inner in walk(r))
             for old, new in zip(node.outputs, results, strict=True):
-                old.replace_uses(new)
-                retyper.replaced(old, new, f"decomposition of {node.op}")
+                retyper.replace(old, new, f"decomposition of {node.op}", made=new.producer in made)
             node.block.nodes.remove(node)
             changed = True
         retyper.finish()

@@ -32,14 +32,21 @@ class Retyper:
         self.inputs = input_symbols(graph)
         self.renamed: dict[Symbol, Size] = {}
 
-    def replaced(self, old: Value, new: Value, rule: str) -> None:
-        """`old`'s uses now read `new`: check that the types agree, and refresh the readers where they differ.
+    def replace(self, old: Value, new: Value, rule: str, made: bool = False) -> None:
+        """Let every use of `old` read `new`; check that the types agree, and refresh the readers where they differ.
+
+        Args:
+            rule: for messages.
+            made: `new` was made for this: it takes over the name, so that a value keeps it through every rewrite.
 
         Raises:
             PassError: the rule gave a value of another element type, rank or provably other size.
         """
         if not compatible(old.type, new.type):
             raise PassError(f"rule {rule} replaces %{old.name}: {old.type} by %{new.name}: {new.type}")
+        old.replace_uses(new)
+        if made:
+            old.name, new.name = new.name, old.name
         if old.type != new.type or old.content != new.content:
             self._learn(old.type, new.type)
             self.readers(new)

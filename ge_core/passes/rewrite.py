@@ -172,19 +172,21 @@ class Rewriter:
         except GeError as e:
             raise PassError(f"rule {r.name} failed at {root!r}: {e.what}", where=root.loc, details=e.details) from e
         self.ctx.allow(r.name, root)
-        self._replace(r.name, root, new, before)
+        self._replace(r.name, root, new, before, self._constants_after(constants))
         return True
 
-    def _replace(self, name: str, root: Node, new: Sequence[Value], before: Node | None) -> None:
+    def _replace(
+        self, name: str, root: Node, new: Sequence[Value], before: Node | None, constants: Sequence[Value]
+    ) -> None:
         producers = [v.producer for v in root.inputs if v is not None and v.producer is not None]
-        for node in _between(before, root, root.block):
+        made = list(between(before, root))
+        for node in made:
             self.push(node)
             producers.extend(v.producer for v in node.inputs if v is not None and v.producer is not None)
         for old, value in zip(root.outputs, new, strict=True):
             if value is old:
                 raise PassError(f"rule {name} replaces %{old.name} by itself", where=root.loc)
-            old.replace_uses(value)
-            self.retyper.replaced(old, value, name)
+            self.retyper.replace(old, value, name, made=value.producer in made or value in constants)
             self._push_readers(value)
         assert root.block is not None
         erase(root, self._gone)
@@ -214,21 +216,25 @@ class Rewriter:
 
     def _discard(self, block: Block, before: Node | None, root: Node, constants: int) -> None:
         """Take back what a declining rule built."""
-        built = list(_between(before, root, block))
+        built = list(between(before, root))
         if not built and len(self.graph.constants) == constants:
             return
         for node in reversed(built):
             block.nodes.remove(node)
         if isinstance(block, Region):
             block.remove_unused_captures()
-        for value in list(islice(reversed(self.graph.constants), len(self.graph.constants) - constants)):
+        for value in self._constants_after(constants):
             self.graph.remove_constant(value)
 
+    def _constants_after(self, count: int) -> list[Value]:
+        """The constants that were made since the graph had `count` of them."""
+        return list(islice(reversed(self.graph.constants), len(self.graph.constants) - count))
 
-def _between(before: Node | None, root: Node, block: Block | None) -> Iterator[Node]:
-    """The nodes that stand after `before` and in front of `root`."""
-    assert block is not None
-    node = block.nodes.first if before is None else before.next
+
+def between(before: Node | None, root: Node) -> Iterator[Node]:
+    """The nodes that stand after `before` (None: from the first) and in front of `root`."""
+    assert root.block is not None
+    node = root.block.nodes.first if before is None else before.next
     while node is not None and node is not root:
         following = node.next
         yield node

@@ -26,8 +26,7 @@ class InlineConstantBranches(Pass):
             taken = "then_branch" if bool(condition.array().reshape(-1)[0]) else "else_branch"
             results = inline_region(node.regions[taken], node, ())
             for old, new in zip(node.outputs, results, strict=True):
-                old.replace_uses(new)
-                retyper.replaced(old, new, "constant-branch")
+                retyper.replace(old, new, "constant-branch")
             node.block.nodes.remove(node)
             changed = True
         retyper.finish()

@@ -31,8 +31,7 @@ class ShapeArithmetic(Pass):
                 continue
             for old in known:
                 new = _materialised(Builder(node.block, node, node.loc), old)
-                old.replace_uses(new)
-                retyper.replaced(old, new, "known-content")
+                retyper.replace(old, new, "known-content", made=new.captured is None)
             if not any(v.has_uses for v in node.outputs):
                 erase(node)
             changed = True

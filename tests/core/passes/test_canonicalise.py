@@ -76,14 +76,14 @@ def test_reshape_forms() -> None:
     assert rewritten(text, Canonicalise()) == expected(
         """
         %dims: int64[2] (n, 4) = ge.Dims() {exprs=[<n>, 4]}
-        %reshape: float32[n, 4] = Reshape(%x, %dims)
+        %a: float32[n, 4] = Reshape(%x, %dims)
         %dims_1: int64[3] (n, 1, 4) = ge.Dims() {exprs=[<n>, 1, 4]}
-        %reshape_1: float32[n, 1, 4] = Reshape(%reshape, %dims_1)
+        %b: float32[n, 1, 4] = Reshape(%a, %dims_1)
         %dims_2: int64[2] (n, 4) = ge.Dims() {exprs=[<n>, 4]}
-        %reshape_2: float32[n, 4] = Reshape(%reshape_1, %dims_2)
+        %c: float32[n, 4] = Reshape(%b, %dims_2)
         %dims_3: int64[3] (n, 4, 1) = ge.Dims() {exprs=[<n>, 4, 1]}
-        %reshape_3: float32[n, 4, 1] = Reshape(%reshape_1, %dims_3)
-        return %reshape_2, %reshape_3
+        %d: float32[n, 4, 1] = Reshape(%b, %dims_3)
+        return %c, %d
         """
     )
 
@@ -152,10 +152,10 @@ def test_axes_are_counted_from_the_front_and_written_out() -> None:
     """
     assert rewritten(text, Canonicalise()) == expected(
         """
-        %a_1: float32[2, 3, 4] = Softmax(%x) {axis=2}
-        %b_1: float32[1, 3, 1] = ReduceSum(%a_1, %c_1)
-        %c_3: float32[] = ReduceMax(%a_1, %c_2) {keepdims=0}
-        return %b_1, %c_3
+        %a: float32[2, 3, 4] = Softmax(%x) {axis=2}
+        %b: float32[1, 3, 1] = ReduceSum(%a, %c_1)
+        %c: float32[] = ReduceMax(%a, %c_2) {keepdims=0}
+        return %b, %c
         """
     )
 
@@ -185,9 +185,10 @@ def test_keeps_every_value_is_true_only_where_casting_back_gives_every_value() -
             target = DType.of(name)
             if not keeps_every_value(source, target):
                 continue
-            with np.errstate(invalid="ignore"):
-                back = convert(convert(values, target), source)
-            assert np.array_equal(back.astype(np.float64), values.astype(np.float64), equal_nan=True), (source, target)
+            with np.errstate(invalid="ignore"):  # signalling NaN
+                back = convert(convert(values, target), source).astype(np.float64)
+                same = np.array_equal(back, values.astype(np.float64), equal_nan=True)
+            assert same, (source, target)
     assert not keeps_every_value(DType.of("int32"), DType.of("float32"))
     assert not keeps_every_value(DType.of("float16"), DType.of("bfloat16"))
 

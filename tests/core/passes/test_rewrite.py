@@ -163,6 +163,17 @@ def test_rewrites_merge_locations(b: Builder, x: Value) -> None:
     assert b.graph.nodes.first.loc == Location("torch", "net.block", "net.py", 9, "abs")  # type: ignore[union-attr]
 
 
+def test_a_value_keeps_its_name_through_rewrites(b: Builder, x: Value) -> None:
+    @rule(Node("Abs", Node("Neg", X)))
+    def abs_of_neg(m: Match, b: Builder) -> Value:
+        return b.Abs(m["x"])
+
+    y = b.Exp(b.op("Abs", b.Neg(x), names=["magnitude"]))
+    b.outputs(y)
+    assert apply(b.graph, [abs_of_neg], PassContext())
+    assert [n.outputs[0].name for n in b.graph.nodes] == ["magnitude", "exp"]
+
+
 def test_merged_locations() -> None:
     a, c = Location("torch", "a.b", "f.py", 1, "x"), Location("torch", "a.c", "f.py", 2, "y")
     assert merged(a, [c]) == Location("torch", "a", "f.py", 1, "x")

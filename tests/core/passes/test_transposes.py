@@ -27,9 +27,9 @@ def test_merging() -> None:
     """
     assert rewritten(text, MergeTransposes()) == expected(
         """
-        %transpose_1: float32[2, n, 3] = Transpose(%x) {perm=[1, 0, 2]}
+        %b: float32[2, n, 3] = Transpose(%x) {perm=[1, 0, 2]}
         %d: float32[n, 2, 3] = Neg(%x)
-        return %transpose_1, %d
+        return %b, %d
         """
     )
 
