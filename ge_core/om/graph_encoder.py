@@ -113,6 +113,7 @@ class _GraphEncoder:
         self.graph, self.tensors, self.taken, self.regions = graph, tensors, taken, regions
         self.descriptors = DescriptorWriter()
         self.op_names: set[str] = set(graph.names.taken)
+        self.counts: dict[str, int] = {}
         self.edges: dict[Value, str] = {}
         self.depth = 0
 
@@ -233,10 +234,11 @@ class _GraphEncoder:
         return node.outputs[0].name if node.outputs else self.fresh(node.op)
 
     def fresh(self, hint: str) -> str:
-        name, count = hint, 0
+        name, count = hint, self.counts.get(hint, 0)
         while name in self.op_names:
             count += 1
             name = f"{hint}_{count}"
+        self.counts[hint] = count
         self.op_names.add(name)
         return name
 

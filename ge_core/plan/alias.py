@@ -8,7 +8,7 @@ refused unless it is proven that no byte is needed by two values at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -165,13 +165,14 @@ class Aliases:
             done.append(fits or (guest is host and guest.members[value] == at + offset))
         return done
 
-    def overlapping(self, value: Value) -> Iterator[Value]:
-        """The other members of the value's class that share bytes with it (or cannot be proven not to)."""
-        found, at = self.place(value)
-        size = stored_bytes(value)
-        for other, offset in found.members.items():
-            if other is not value and not _apart(at, size, offset, stored_bytes(other)):
-                yield other
+    def share(self, a: Value, b: Value) -> bool:
+        """Whether two values share bytes, or cannot be proven not to."""
+        if a is b:
+            return True
+        found = self.of.get(a)
+        if found is None or found is not self.of.get(b):
+            return False
+        return not _apart(found.members[a], stored_bytes(a), found.members[b], stored_bytes(b))
 
     def _external(self, value: Value, kind: BufferKind, index: int) -> None:
         self._add(value, kind)

@@ -241,9 +241,8 @@ def _only_declared(node: Node, operand: Value, output: int, aliases: Aliases, pa
     reads = operands(node)
     declared = {i for i, j in pairs if j == output}
     place, size = aliases.place(operand), stored_bytes(operand)
-    near = {source_of(v) for v in aliases.overlapping(operand)} | {source_of(operand)}
     for i, value in enumerate(reads):
-        if value is None or (source_of(value) not in near and value is not operand):
+        if value is None or not (aliases.share(value, operand) or aliases.share(source_of(value), operand)):
             continue
         same = aliases.place(value) == place and stored_bytes(value) == size and value.tensor == operand.tensor
         if not same or i not in declared:
