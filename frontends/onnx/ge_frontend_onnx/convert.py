@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ge_core.errors import GeError, ModelImportError, UnsupportedError
@@ -57,10 +58,10 @@ class Converter:
         """
         taken = {v.name for v in proto.input}
         for tensor in proto.initializer:
-            scope.define(tensor.name, lambda tensor=tensor: self._constant(tensor))
+            scope.define(tensor.name, partial(self._constant, tensor))
             taken.add(tensor.name)
         for sparse in proto.sparse_initializer:
-            scope.define(sparse.values.name, lambda sparse=sparse: self._sparse(sparse))
+            scope.define(sparse.values.name, partial(self._sparse, sparse))
             taken.add(sparse.values.name)
         self.nodes(b, ordered(proto.node, taken), scope, frame)
         return [self._output(scope, info.name) for info in proto.output]

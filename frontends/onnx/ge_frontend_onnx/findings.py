@@ -34,6 +34,5 @@ def report(found: Sequence[Finding], model: str) -> UnsupportedError:
         f"{model} uses {kinds} operator{'s' if kinds > 1 else ''} or form{'s' if kinds > 1 else ''} "
         "that the ONNX frontend does not support",
         details=details,
-        fix="export the model with other operators, or register a conversion with "
-        "ge_frontend_onnx.registry.converts",
+        fix="export the model with other operators, or register a conversion with ge_frontend_onnx.registry.converts",
     )

@@ -31,7 +31,7 @@ def read_opsets(imports: Any, where: str) -> dict[str, int]:
         domain, version = normal_domain(entry.domain), int(entry.version)
         if found.setdefault(domain, version) != version:
             raise ModelImportError(
-                f"{where} imports the operators of {domain or 'ai.onnx'!r} in the versions {found[domain]} and {version}"
+                f"{where} imports the versions {found[domain]} and {version} of {domain or 'ai.onnx'!r}"
             )
     return found
 

@@ -127,11 +127,11 @@ def find(domain: str, name: str, opset: int) -> Handler | None:
         for limit, handler in sorted(_OLDER.get(name, {}).items()):
             if opset < limit:
                 return handler
-    handler = _HANDLERS.get((domain, name))
-    if handler is not None:
-        return handler
-    own = domain == "" and name in onnx_names() and TYPE_RULES.get(name) is not None
-    return direct if own else None
+    own_function = _HANDLERS.get((domain, name))
+    if own_function is not None:
+        return own_function
+    in_ir = domain == "" and name in onnx_names() and TYPE_RULES.get(name) is not None
+    return direct if in_ir else None
 
 
 def direct(c: Call) -> Results:

@@ -173,4 +173,3 @@ def plain_names(inputs: Sequence[Any]) -> frozenset[str]:
             if _WORD.fullmatch(dim.dim_param):
                 found.add(dim.dim_param)
     return frozenset(found)
-

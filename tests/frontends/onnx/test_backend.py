@@ -6,9 +6,7 @@ import os
 import tempfile
 import warnings
 
-
 from ge_core.errors import CheckError, UnsupportedError
-
 from tests.frontends.onnx.onnx_backend import GeBackend, GeTest, refusal
 
 # The runner writes the inputs of the real models there.

@@ -35,7 +35,7 @@ def if_(c: Call) -> Results:
         name: c.b.region([], lambda inner, proto=proto: c.converter.subgraph(c, inner, proto, ()))
         for name, proto in branches.items()
     }
-    return _several(c.b.op("If", cond, **regions))
+    return _several(c.b.If(cond, **regions))
 
 
 @converts("Loop")
@@ -69,7 +69,7 @@ def _check_end(c: Call, trips: Value | None, cond: Value | None, region: Region)
 
 @converts("Scan")
 def scan(c: Call) -> Results:
-    """Scan(V initial_state_and_scan_inputs, ...) -> (V final_state_and_scan_outputs, ...); body, num_scan_inputs, ..."""
+    """Scan(V initial_state_and_scan_inputs, ...) -> (V final_state_and_scan_outputs, ...); body, scan_*"""
     return build_scan(c, c.b, [c.input(i) for i in range(len(c.inputs))])
 
 
@@ -139,7 +139,9 @@ def _fixed(
         types = [_wider(c, k, old, t) for k, (old, t) in enumerate(zip(known, types, strict=True))]
     for _ in range(_ATTEMPTS):
         carried = [(f"s{k}", t) for k, t in enumerate(types)]
-        region = b.region([*before, *carried, *after], lambda inner, *values: c.converter.subgraph(c, inner, body, values))
+        region = b.region(
+            [*before, *carried, *after], lambda inner, *values: c.converter.subgraph(c, inner, body, values)
+        )
         results = region.outputs[first_output : first_output + len(types)]
         wider = [_wider(c, k, t, r.type) for k, (t, r) in enumerate(zip(types, results, strict=True))]
         if wider == types:

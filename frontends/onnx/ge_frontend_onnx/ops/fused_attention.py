@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
@@ -75,12 +76,12 @@ def _self_attention(
 @converts("MultiHeadAttention", domain=_MS)
 def multi_head_attention(c: Call) -> Results:
     """MultiHeadAttention(T query, T key?, T value?, T bias?, M key_padding_mask?, T attention_bias?, T past_key?,
-    T past_value?, M past_sequence_length?, M cache_indirection?) -> (T output, T present_key?, T present_value?, QK qk?);
-    mask_filter_value, num_heads, scale, unidirectional
+    T past_value?, M past_sequence_length?, M cache_indirection?) -> (T output, T present_key?, T present_value?,
+    QK qk?); mask_filter_value, num_heads, scale, unidirectional
     """
     if c.has(8) or c.has(9) or c.wants(3):
         raise c.unsupported("a shared cache or the scores as an output")
-    b, heads = c.b, int(c.needed("num_heads"))
+    heads = int(c.needed("num_heads"))
     query, key, value, bias = c.input(0), c.optional(1), c.optional(2), c.optional(3)
     if c.rank(query) == 5:
         q, k, v = (_part(c, query, i) for i in range(3))
@@ -96,6 +97,8 @@ def multi_head_attention(c: Call) -> Results:
         q, k, v = (_with_head_bias(c, x, part) for x, part in zip((q, k, v), parts, strict=True))
     q, k, v = (split_heads(c, x, heads) if c.rank(x) == 3 else x for x in (q, k, v))
     past = c.optional(6), c.optional(7)
+    if past[0] is not None and not (c.wants(1) and c.wants(2)):
+        raise c.unsupported("a cache that is read and not given back")
     scores = _score_mask(c, q, k, past[0], c.optional(4), c.optional(5))
     y, present_key, present_value = _attended(c, q, k, v, scores, *past)
     return [merge_heads(c, y), present_key, present_value]
@@ -154,6 +157,8 @@ def _score_mask(
     if mask is not None:
         parts.append(b.Where(_allowed(c, mask, q.shape[0], total), zero, filter_value))
     if c.attr("unidirectional", 0):
+        if not dims.equal(q.shape[2], k.shape[2]):
+            raise c.unsupported("unidirectional attention over another number of keys than queries")
         row = c.unsqueeze(count_to(c, queries), 1)
         row = row if before is None else b.Add(row, before)
         future = b.Greater(c.unsqueeze(count_to(c, total), 0), row)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ge_core.ir.dtype import DType, unpack
@@ -31,7 +33,7 @@ def fused_matmul_activation(c: Call) -> Results:
 @converts("FusedGemm", domain=_MS)
 def fused_gemm(c: Call) -> Results:
     """FusedGemm(T A, T B, T C?) -> (T Y); activation, activation_*, alpha, beta, transA, transB"""
-    attrs = {name: c.attrs[name] for name in ("alpha", "beta", "transA", "transB") if name in c.attrs}
+    attrs: dict[str, Any] = {name: c.attrs[name] for name in ("alpha", "beta", "transA", "transB") if name in c.attrs}
     return activated(c, c.build("Gemm", c.inputs, attrs), c.attr("activation"), _numbers(c))
 
 
@@ -114,6 +116,8 @@ def _packed(c: Call, index: int, stored: DType, shape: tuple[int, int]) -> Const
         raise c.unsupported("packed weights that are no uint8 constant")
     if found.nbytes != stored.nbytes(shape[0] * shape[1]):
         raise c.error(f"input {index} has {found.nbytes} bytes", expected=f"{stored.nbytes(shape[0] * shape[1])}")
-    return Constant(
-        TensorType(stored, shape), lambda: unpack(memoryview(found.array()).cast("B"), stored, shape), found.source
-    )
+
+    def load() -> np.ndarray:
+        return unpack(np.ascontiguousarray(found.array()).data.cast("B"), stored, shape)
+
+    return Constant(TensorType(stored, shape), load, found.source)

@@ -15,7 +15,7 @@ _MS = "com.microsoft"
 @converts("SimplifiedLayerNormalization", domain=_MS)
 @converts("SimplifiedLayerNormalization")
 def simplified_layer_normalization(c: Call) -> Results:
-    """SimplifiedLayerNormalization(T X, V scale) -> (V Y, U inv_std_var?); axis, epsilon, stash_type: x * scale / rms"""
+    """SimplifiedLayerNormalization(T X, V scale) -> (V Y, U inv_std_var?); axis, epsilon: x * scale / rms"""
     if c.wants(1):
         raise c.unsupported("the statistics of the rows")
     x, scale = c.input(0), c.input(1)
@@ -60,11 +60,10 @@ def embed_layer_normalization(c: Call) -> Results:
     """
     b, ids = c.b, c.input(0)
     total = b.Gather(c.input(2), ids)
-    if c.has(8):
-        places = b.Gather(c.input(3), c.input(8))
-    else:
-        places = b.Slice(c.input(3), b.ints(0), c.size(ids, 1), b.ints(0))
-    total = b.Add(total, places)
+    table = c.input(3)
+    total = b.Add(
+        total, b.Gather(table, c.input(8)) if c.has(8) else b.Slice(table, b.ints(0), c.size(ids, 1), b.ints(0))
+    )
     if c.has(4) and c.has(1):
         total = b.Add(total, b.Gather(c.input(4), c.input(1)))
     y = b.LayerNormalization(total, c.input(5), c.input(6), axis=-1, epsilon=c.attr("epsilon", 1e-12))

@@ -144,9 +144,9 @@ def _updated(c: Call, k: Value, v: Value, first: Value, total: Value) -> _Cache:
 
 def _known_size(c: Call, total: Value) -> dims.Size:
     """The number of all tokens, an input of the node, as a size."""
-    bound = c.b.ge.BindDim(total)
+    bound: Value = c.b.ge.BindDim(total)
     assert bound.content is not None
-    return bound.content[0]  # type: ignore[no-any-return]
+    return bound.content[0]
 
 
 def _attended(c: Call, q: Value, cache: _Cache) -> Value:

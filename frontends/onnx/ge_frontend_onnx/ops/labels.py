@@ -84,4 +84,3 @@ def looked_up(c: Call, x: Value, keys: np.ndarray, values: np.ndarray, default: 
     if not len(keys):
         y = b.Expand(fallback, c.shape_of(x))
     return y
-

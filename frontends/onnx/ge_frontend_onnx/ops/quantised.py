@@ -92,7 +92,9 @@ def qgemm(c: Call) -> Results:
 
 @converts("MatMulIntegerToFloat", domain=_MS)
 def matmul_integer_to_float(c: Call) -> Results:
-    """MatMulIntegerToFloat(T1 A, T2 B, T3 a_scale, T3 b_scale, T1 a_zero_point?, T2 b_zero_point?, T3 bias?) -> (T3 Y)"""
+    """MatMulIntegerToFloat(T1 A, T2 B, T3 a_scale, T3 b_scale, T1 a_zero_point?, T2 b_zero_point?, T3 bias?)
+    -> (T3 Y)
+    """
     a = _dequantised(c, c.input(0), c.input(2), c.optional(4), -2)
     b = _dequantised(c, c.input(1), c.input(3), c.optional(5), -1)
     return with_bias(c, c.b.MatMul(a, b), c.optional(6))
@@ -117,7 +119,9 @@ def _binary(op: str) -> Callable[[Call], Results]:
     def convert(c: Call) -> Results:
         return quantised(c, c.b.op(op, dequantised(c, 0), dequantised(c, 3)), 6)
 
-    convert.__doc__ = f"QLinear{op}(T A, float A_scale, T A_zero_point?, T B, ..., float C_scale, T C_zero_point?) -> (T C)"
+    convert.__doc__ = (
+        f"QLinear{op}(T A, float A_scale, T A_zero_point?, T B, ..., float C_scale, T C_zero_point?) -> (T C)"
+    )
     return convert
 
 
@@ -164,7 +168,7 @@ def qlinear_average_pool(c: Call) -> Results:
 
 @converts("QLinearConcat", domain=_MS)
 def qlinear_concat(c: Call) -> Results:
-    """QLinearConcat(TF Y_scale, T8 Y_zero_point, TV inputs, ...) -> (T8 Y); axis: inputs are x, scale, zero point each"""
+    """QLinearConcat(TF Y_scale, T8 Y_zero_point, TV inputs, ...) -> (T8 Y); axis: x, scale, zero point each"""
     parts = [dequantised(c, i) for i in range(2, len(c.inputs), 3)]
     return quantised(c, c.b.Concat(parts, axis=c.needed("axis")), 0)
 

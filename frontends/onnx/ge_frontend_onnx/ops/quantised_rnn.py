@@ -89,4 +89,3 @@ def _one_direction(c: Call, x: Value, w: Value, r: Value, index: int, backward: 
         scan_output_directions=[backward],
     )  # fmt: skip
     return y, last_h, last_c
-

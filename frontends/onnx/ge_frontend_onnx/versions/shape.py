@@ -114,4 +114,6 @@ def pad_attributes(c: Call) -> Results:
     c.only("mode", "pads", "value")
     b, x = c.b, c.input(0)
     value = c.attr("value", 0.0)
-    return b.Pad(x, b.ints(c.needed("pads")), c.scalar(value, x.dtype) if value else None, mode=c.attr("mode", "constant"))
+    return b.Pad(
+        x, b.ints(c.needed("pads")), c.scalar(value, x.dtype) if value else None, mode=c.attr("mode", "constant")
+    )
