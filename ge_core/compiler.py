@@ -236,6 +236,9 @@ def plain_graph(graph: Graph) -> Graph:
             assert source is not None
             node.output.replace_uses(source)
             node.block.nodes.remove(node)
+    for value in list(copy.constants):
+        if not value.has_uses:  # what a backend prepared from other constants
+            copy.remove_constant(value)
     for value in (*copy.constants, *values(copy)):
         value.layout = None
     copy.stage = "optimised"

@@ -28,14 +28,19 @@ class Constant:
         load: returns the array (numpy dtype `type.dtype.numpy`, shape `type.shape`); it may be a view of
             memory that the framework or a mapped file owns.
         source: where the data is, for messages and for writers that can refer to a file.
+
+    Attributes:
+        stored: layout and bytes (uint8) when the data are kept as kernels read them; `array` then makes a copy in
+            row-major order, which is not kept.
     """
 
-    __slots__ = ("_array", "_digest", "_load", "source", "type")
+    __slots__ = ("_array", "_digest", "_load", "source", "stored", "type")
 
     def __init__(self, type: TensorType, load: Callable[[], np.ndarray], source: str = "") -> None:
         self.type, self._load, self.source = type, load, source
         self._array: np.ndarray | None = None
         self._digest: str | None = None
+        self.stored: tuple[Layout, np.ndarray] | None = None
 
     @staticmethod
     def of(array: np.ndarray | np.generic, dtype: DType | None = None) -> Constant:
@@ -56,6 +61,8 @@ class Constant:
                     f"constant data {array.dtype}{list(array.shape)} does not fit its type {self.type}",
                     where=self.source or None,
                 )
+            if self.stored is not None:
+                return array
             self._array = array
         return self._array
 

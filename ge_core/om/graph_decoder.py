@@ -257,7 +257,7 @@ class _BlockReader:
 
     def constant(self, op: Message, attrs: Mapping[str, Any]) -> None:
         value = self.new_value(op, None)
-        value.constant = self.entry.tensors.read(_tensor(op, attrs), self.entry.descriptors)
+        value.constant = self.entry.tensors.read(_tensor(op, attrs), self.entry.descriptors, value.layout)
         value.content = content_of(value.constant)
         self.entry.graph.constants[value] = None
 

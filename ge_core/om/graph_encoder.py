@@ -173,7 +173,7 @@ class _GraphEncoder:
     def constant(self, value: Value) -> Message:
         assert value.constant is not None
         op = message_class("OpDef")(name=value.name, type=words.CONST, output_desc=[self.descriptors.of(value)])
-        self.tensors.write(value.constant, op.attr[words.VALUE].t, self.descriptors)
+        self.tensors.write(value.constant, op.attr[words.VALUE].t, self.descriptors, value.layout)
         return op
 
     def state(self, state: State) -> Message:

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from ge_core.errors import OfflineModelError
-from ge_core.ir.dtype import pack, unpack
+from ge_core.ir.dtype import unpack
 from ge_core.ir.graph import MAX_CONTENT, Constant
-from ge_core.ir.types import TensorType
+from ge_core.ir.types import Layout, TensorType
 from ge_core.om.descriptors import DescriptorReader, DescriptorWriter
 from ge_core.om.messages import Message
 from ge_core.om.seal import ALIGNMENT
 from ge_core.om.weights import WeightsWriter
 from ge_core.om.writer import Buffer
+from ge_core.plan.storage import constant_bytes, stored_constant
 
 
 class TensorWriter:
@@ -35,23 +36,26 @@ class TensorWriter:
         self.weights, self.merge = weights, merge
         self._offsets: dict[object, int] = {}
 
-    def write(self, constant: Constant, tensor: Message, descriptors: DescriptorWriter) -> None:
-        """Fill a TensorDef."""
+    def write(
+        self, constant: Constant, tensor: Message, descriptors: DescriptorWriter, layout: Layout | None = None
+    ) -> None:
+        """Fill a TensorDef; the bytes lie as the layout says."""
         kind = constant.type
+        layout = None if layout is None or layout.is_row_major else layout
         tensor.desc.CopyFrom(descriptors.typed(kind))
         if _inline(kind):
             tensor.data = bytes(data_of(constant))
             return
         strings = kind.dtype.kind == "string"
-        size = len(data_of(constant)) if strings else constant.nbytes
+        size = len(data_of(constant)) if strings else _stored_size(kind, layout)
         tensor.desc.weight_size = size
-        tensor.desc.data_offset = self._offset(constant, size) if size else 0
+        tensor.desc.data_offset = self._offset(constant, layout, size) if size else 0
 
-    def _offset(self, constant: Constant, size: int) -> int:
-        key: object = constant.digest() if self.merge else constant
+    def _offset(self, constant: Constant, layout: Layout | None, size: int) -> int:
+        key: object = (constant.digest() if self.merge else constant, layout)
         offset = self._offsets.get(key)
         if offset is None:
-            offset = self._offsets[key] = self.weights.add(size, lambda: data_of(constant))
+            offset = self._offsets[key] = self.weights.add(size, lambda: data_of(constant, layout))
         return offset
 
 
@@ -62,8 +66,8 @@ class TensorReader:
         self.weights = weights
         self._found: dict[object, Constant] = {}
 
-    def read(self, tensor: Message, descriptors: DescriptorReader) -> Constant:
-        """The constant of a TensorDef.
+    def read(self, tensor: Message, descriptors: DescriptorReader, layout: Layout | None = None) -> Constant:
+        """The constant of a TensorDef whose bytes lie as the layout says.
 
         Raises:
             OfflineModelError: not a static type, or its bytes are not where it says.
@@ -71,15 +75,16 @@ class TensorReader:
         kind = descriptors.tensor(tensor.desc)
         if not kind.is_static:
             raise OfflineModelError(f"a constant of type {kind}", expected="all sizes known")
-        key = (str(kind), tensor.desc.data_offset, tensor.desc.weight_size, tensor.data)
+        layout = None if layout is None or layout.is_row_major else layout
+        key = (str(kind), layout, tensor.desc.data_offset, tensor.desc.weight_size, tensor.data)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = self._constant(kind, tensor)
+            found = self._found[key] = self._constant(kind, tensor, layout)
         return found
 
-    def _constant(self, kind: TensorType, tensor: Message) -> Constant:
+    def _constant(self, kind: TensorType, tensor: Message, layout: Layout | None) -> Constant:
         shape = tuple(int(size) for size in kind.shape or ())  # type: ignore[arg-type]
-        needed = kind.dtype.nbytes(math.prod(shape))
+        needed = _stored_size(kind, layout)
         if math.prod(size for size in shape if size) * max(kind.dtype.bits, 8) >= 1 << 62:
             raise OfflineModelError(f"a constant of type {kind} is larger than any memory")
         if kind.dtype.kind == "string":
@@ -88,6 +93,8 @@ class TensorReader:
         data = memoryview(tensor.data) if _inline(kind) else self._bytes(tensor, needed)
         if len(data) != needed:
             raise OfflineModelError(f"a constant of type {kind} has {len(data)} bytes", expected=f"{needed}")
+        if layout is not None and not _inline(kind):
+            return stored_constant(kind, layout, np.frombuffer(data, np.uint8))
         return Constant(kind, lambda: unpack(data, kind.dtype, shape))
 
     def _bytes(self, tensor: Message, needed: int) -> memoryview:
@@ -102,16 +109,17 @@ class TensorReader:
         return self.weights[offset : offset + size]
 
 
-def data_of(constant: Constant) -> Buffer:
-    """The bytes of a constant as they are stored: its own memory where it is dense and in bytes."""
-    dtype = constant.type.dtype
-    array = constant.array()
-    if dtype.kind == "string":
-        return _string_bytes(array)
-    if dtype.bits >= 8:
-        dense = np.ascontiguousarray(array)
-        return dense.reshape(-1).view(np.uint8).data if dense.size else b""
-    return pack(array, dtype)
+def data_of(constant: Constant, layout: Layout | None = None) -> Buffer:
+    """The bytes of a constant as they are stored: its own memory where that is possible."""
+    if constant.type.dtype.kind == "string":
+        return _string_bytes(constant.array())
+    return constant_bytes(constant, layout).data
+
+
+def _stored_size(kind: TensorType, layout: Layout | None) -> int:
+    size = kind.nbytes() if layout is None else layout.nbytes(kind)
+    assert isinstance(size, int)
+    return size
 
 
 def _inline(kind: TensorType) -> bool:

@@ -18,8 +18,8 @@ from ge_core.ir.types import TensorType
 from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.placement import Placement
 from ge_core.plan.plan import BufferKind, ExecutionPlan, PlannedValue
-from ge_core.plan.states import StateStore, packed_constant, static_shape
-from ge_core.plan.storage import Codec, codec
+from ge_core.plan.states import StateStore
+from ge_core.plan.storage import Codec, codec, constant_bytes
 
 
 class Packed:
@@ -84,15 +84,7 @@ class Layouts:
     def constant(self, index: int) -> np.ndarray:
         """The bytes of a constant, as its kernels read it."""
         if index not in self._constants:
-            constant, layout = self.plan.constants[index], self.plan.layouts[index]
-            if layout is None or layout.is_row_major:
-                self._constants[index] = packed_constant(constant)
-            else:
-                place = codec(constant.type.dtype, layout)
-                shape = static_shape(constant.type)
-                data = aligned_bytes(place.nbytes(shape))
-                place.store(data, shape, constant.array())
-                self._constants[index] = data
+            self._constants[index] = constant_bytes(self.plan.constants[index], self.plan.layouts[index])
         return self._constants[index]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from ge_core.errors import InputError
 from ge_core.ir.dtype import pack, unpack
 from ge_core.ir.graph import Constant, State
-from ge_core.ir.types import TensorType
 from ge_core.plan.aligned import aligned_bytes
+from ge_core.plan.storage import static_shape
 
 
 class StateBuffer:
@@ -104,17 +104,3 @@ class StateStore(Mapping[str, StateBuffer]):
 
     def __len__(self) -> int:
         return len(self._buffers)
-
-
-def packed_constant(constant: Constant) -> np.ndarray:
-    """The packed row-major bytes of a constant as uint8; a view of its own memory where that is possible."""
-    array = constant.array()
-    if constant.type.dtype.bits >= 8:
-        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return np.frombuffer(pack(array, constant.type.dtype), np.uint8)
-
-
-def static_shape(type: TensorType) -> tuple[int, ...]:
-    """The shape of a static type as plain ints."""
-    assert type.is_static and type.shape is not None
-    return tuple(d for d in type.shape if isinstance(d, int))

@@ -11,7 +11,9 @@ import numpy as np
 
 from ge_core.errors import PlanError
 from ge_core.ir.dtype import DType, pack, unpack
-from ge_core.ir.types import Layout
+from ge_core.ir.graph import Constant
+from ge_core.ir.types import Layout, TensorType
+from ge_core.plan.aligned import aligned_bytes
 
 Shape = tuple[int, ...]
 
@@ -139,6 +141,42 @@ class Codec:
             array = array.transpose(np.argsort(self.layout.order))
         before = [h[0] for h in self.layout.halo] or [0] * len(shape)
         return array[tuple(slice(b, b + d) for b, d in zip(before, shape, strict=True))]
+
+
+def stored_constant(type: TensorType, layout: Layout, data: np.ndarray, source: str = "") -> Constant:
+    """A constant whose data are kept in a layout.
+
+    Args:
+        type: static.
+        data: uint8, exactly the bytes that type and layout take.
+    """
+    place, shape = codec(type.dtype, layout), static_shape(type)
+    if data.dtype != np.uint8 or data.size != place.nbytes(shape):
+        raise PlanError(f"{data.size} bytes for {type} stored {layout}", expected=f"{place.nbytes(shape)}")
+    constant = Constant(type, lambda: place.load(data, shape), source)
+    constant.stored = layout, data
+    return constant
+
+
+def constant_bytes(constant: Constant, layout: Layout | None) -> np.ndarray:
+    """The bytes (uint8) of a constant in a layout; its own memory where the data are kept so."""
+    if layout is None or layout.is_row_major:
+        array = constant.array()
+        if constant.type.dtype.bits >= 8:
+            return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return np.frombuffer(pack(array, constant.type.dtype), np.uint8)
+    if constant.stored is not None and constant.stored[0] == layout:
+        return constant.stored[1]
+    place, shape = codec(constant.type.dtype, layout), static_shape(constant.type)
+    data = aligned_bytes(place.nbytes(shape))
+    place.store(data, shape, constant.array())
+    return data
+
+
+def static_shape(type: TensorType) -> tuple[int, ...]:
+    """The shape of a static type as plain ints."""
+    assert type.is_static and type.shape is not None
+    return tuple(d for d in type.shape if isinstance(d, int))
 
 
 @lru_cache(maxsize=4096)

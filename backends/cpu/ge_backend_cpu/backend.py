@@ -74,12 +74,14 @@ class CpuBackend:
     ) -> Artifact:
         from ge_backend_cpu.compile import compiled
         from ge_backend_cpu.image import joined, pack_image
+        from ge_backend_cpu.weights import pack_weights
 
         artifact = Artifact(target=TARGET, native=True)
         for name, plan in entries.items():
             if not isinstance(plan, ExecutionPlan):
                 raise BackendError("the cpu target takes plans")
             artifact.graphs[name], artifact.plans[name] = plan.graph, plan
+        artifact.metadata["prepared"] = pack_weights(artifact.plans)
         kernels = plan_kernels(artifact.plans.values())
         levels = wanted(options.get("isa"))
         for isa in levels:
@@ -92,13 +94,17 @@ class CpuBackend:
         from ge_backend_cpu.executable import CpuExecutable, Entry
         from ge_backend_cpu.image import Mapped, read_image
         from ge_backend_cpu.team import team_of, thread_count
+        from ge_backend_cpu.weights import prepared_weights
 
         if artifact.target != TARGET:
             raise BackendError(f"an artifact of the target {artifact.target!r}", expected=TARGET)
         code = Mapped(read_image(artifact.items[f"kernels/{best_level(artifact)}"]).code)
         team = team_of(thread_count(options.get("num_threads")))
-        prepared: dict[Any, Any] = {}
-        entries = {name: Entry(plan, code.address, team, prepared) for name, plan in artifact.plans.items()}
+        prepared = artifact.metadata.get("prepared", {})
+        entries = {
+            name: Entry(plan, code.address, team, prepared_weights(plan, prepared.get(name, ())))
+            for name, plan in artifact.plans.items()
+        }
         return CpuExecutable(entries, code)
 
 

@@ -95,7 +95,7 @@ class Entry:
         plan: ExecutionPlan,
         address: Callable[[str], int],
         team: Team,
-        prepared: dict[PreparedKey, np.ndarray],
+        prepared: Mapping[PreparedKey, int],
     ) -> None:
         self.plan = plan
         self.layouts = Layouts(plan)

@@ -256,8 +256,10 @@ def recipe_of(name: str) -> Make:
 
 
 def launch_data(launches: Sequence[Launch], prepared: Mapping[str, Recipe] | None = None) -> dict[str, Any]:
-    """`Implementation.data` of a node that runs these launches one after another."""
-    return {
+    """`Implementation.data` of a node that runs these launches one after another: plain JSON values."""
+    data = {
         "launches": [launch.to_json() for launch in launches],
         "prepared": {key: value.to_json() for key, value in (prepared or {}).items()},
     }
+    found: dict[str, Any] = json.loads(json.dumps(data))  # tuples become lists, as they would in a file
+    return found

@@ -7,7 +7,7 @@ executable; inputs, outputs and states get theirs with every call, dynamic value
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,12 +40,11 @@ class Places:
     """Bases of one plan.
 
     Args:
-        prepared: constants that are made already, by `prepared_key`.
+        prepared: the constants that hold what recipes made, by `prepared_key`.
     """
 
-    def __init__(self, layouts: Layouts, prepared: dict[PreparedKey, np.ndarray]) -> None:
-        self.plan, self.layouts = layouts.plan, layouts
-        self._made = prepared
+    def __init__(self, layouts: Layouts, prepared: Mapping[PreparedKey, int]) -> None:
+        self.plan, self.layouts, self._prepared = layouts.plan, layouts, prepared
         self._numbers: dict[tuple[object, ...], int] = {}
         self._data: list[np.ndarray] = []
         self.fixed: list[int] = [0]
@@ -62,7 +61,7 @@ class Places:
         if buffer.kind == "arena":
             return 0, True, planned.buffer
         if buffer.kind == "constant":
-            return self._fixed(("constant", buffer.index), lambda: self.layouts.constant(buffer.index)), True, -1
+            return self._constant(buffer.index), True, -1
         if buffer.kind in ("input", "output", "state"):
             return self._external(buffer.kind, buffer.index), True, -1
         if buffer.kind == "dynamic":
@@ -75,13 +74,13 @@ class Places:
 
     def prepared(self, step: KernelStep, key: str) -> int:
         """Base number of a step's prepared constant."""
-        name = prepared_key(self.plan, step, key)
-        return self._fixed(("prepared", *name), lambda: self._make(name, step, key))
+        index = self._prepared.get(prepared_key(self.plan, step, key))
+        if index is None:
+            raise BackendError(f"%{step.name} lacks its prepared constant {key!r}", where=step.loc)
+        return self._constant(index)
 
-    def _make(self, name: PreparedKey, step: KernelStep, key: str) -> np.ndarray:
-        if name not in self._made:
-            self._made[name] = prepare(self.plan, step, key)
-        return self._made[name]
+    def _constant(self, index: int) -> int:
+        return self._fixed(("constant", index), lambda: self.layouts.constant(index))
 
     def _fixed(self, name: tuple[object, ...], data: Callable[[], np.ndarray]) -> int:
         if name not in self._numbers:

@@ -1,0 +1,181 @@
+"""Artifacts: several instruction sets, packed and prepared weights, files, trust, damage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ge_core
+from ge_backend_cpu.backend import CpuBackend, best_level
+from ge_backend_cpu.isa import Isa, host
+from ge_core import trust
+from ge_core.backend import Implementation, Options, Storage
+from ge_core.errors import BackendError, GeError
+from ge_core.ir import Builder, Graph, Layout, symbol
+from ge_core.ir.graph import Node
+from ge_core.om.container import PartitionType
+from ge_core.om.model_file import open_model
+from ge_core.plan.states import StateStore
+from ge_core.reference.interpret import interpret
+from tests.backends.cpu.vehicle import OPTIONS, Vehicle, planned
+
+RNG = np.random.default_rng(9)
+TURNED = Layout((1, 0))
+
+
+class Turned(Vehicle):
+    """Reads the second operand of Add column by column, whatever it is."""
+
+    def implementations(self, node: Node, target: str, options: Options) -> Sequence[Implementation]:
+        found = super().implementations(node, target, options)
+        if node.op != "Add":
+            return found
+        (one,) = found
+        turned = Storage(TURNED)
+        return [Implementation(name="turned", inputs=(turned, turned), outputs=(turned,), data=one.data)]
+
+
+def data(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def model() -> Graph:
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "float32", (symbol("n", 1), 5))
+    w, bias = b.constant(data(5, 7), name="w"), b.constant(data(1, 7), name="bias")
+    y = b.MatMul(b.Neg(x), w)
+    b.outputs(b.Tanh(b.Add(y, y)), b.MatMul(x, w), b.Add(bias, bias))
+    return g
+
+
+@pytest.fixture
+def vehicle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`target="cpu"` means the vehicle, and the user's cache is empty."""
+    monkeypatch.setattr(CpuBackend, "may_join", Vehicle.may_join)
+    monkeypatch.setattr(CpuBackend, "implementations", Vehicle.implementations)
+    monkeypatch.setattr(CpuBackend, "native", True, raising=False)
+    monkeypatch.setenv("GE_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_constants_are_kept_as_kernels_read_them() -> None:
+    g = Graph()
+    b = Builder(g)
+    w = data(3, 4)
+    x = b.input("x", "float32", (3, 4))
+    b.outputs(b.Neg(b.Add(x, b.constant(w))))
+    backend = Turned()
+    artifact = backend.build({"main": planned(g, backend)}, "cpu", OPTIONS)
+    plan = artifact.plans["main"]
+    stored = [c for c in plan.constants if c.stored is not None]
+    assert len(stored) == 1 and stored[0].stored is not None
+    layout, raw = stored[0].stored
+    assert layout == TURNED and np.array_equal(raw.view(np.float32), w.T.ravel())
+    assert np.array_equal(stored[0].array(), w)
+    run = backend.load(artifact, OPTIONS)
+    given = data(3, 4)
+    assert np.array_equal(run.run([given], StateStore())[0], -(given + w))
+
+
+@pytest.mark.usefixtures("vehicle")
+def test_files_run_where_they_were_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = model()
+    compiled = ge_core.compile(graph, target="cpu", options=OPTIONS)
+    inputs = [data(4, 5)]
+    want = interpret(graph, inputs)[0]
+    path = tmp_path / "m.om"
+    compiled.save(path)
+
+    def fail(*_: object) -> None:
+        raise AssertionError("nothing is to be compiled")
+
+    monkeypatch.setattr("ge_backend_cpu.compile._compile", fail)
+    monkeypatch.setattr("ge_backend_cpu.places.prepare", fail)
+    loaded = ge_core.load(path)
+    assert loaded.report.notices == []
+    for a, b, c in zip(loaded(*inputs), compiled(*inputs), want, strict=True):
+        assert np.array_equal(a, b) and np.allclose(a, c, atol=1e-5)
+    loaded.save(tmp_path / "again.om")
+    assert (tmp_path / "again.om").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.usefixtures("vehicle")
+def test_files_of_others_are_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = model()
+    path = tmp_path / "m.om"
+    ge_core.compile(graph, target="cpu", options=OPTIONS).save(path)
+    monkeypatch.setenv("GE_CACHE_DIR", str(tmp_path / "other"))
+    inputs = [data(3, 5)]
+    want = interpret(graph, inputs)[0]
+    loaded = ge_core.load(path)
+    assert "not trusted" in str(loaded.report.notices)
+    trusted = ge_core.load(path, trust=True)
+    assert trusted.report.notices == []
+    reference = ge_core.load(path, target="reference")
+    for found in (loaded, trusted, reference):
+        assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(found(*inputs), want, strict=True))
+    loaded.save(path)
+    assert trust.is_known(open_model(path).digests[PartitionType.MODEL_DEF])
+    rebuilt = ge_core.load(path, rebuild=True)
+    assert len(rebuilt.artifact.graphs["main"].constants) == len(loaded.artifact.graphs["main"].constants)
+
+
+@pytest.mark.usefixtures("vehicle")
+def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "m.om"
+    ge_core.compile(model(), target="cpu", options=OPTIONS).save(path)
+    raw = path.read_bytes()
+    step = max(len(raw) // 60, 1)
+    for at in range(0, len(raw), step):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 0xFF]) + raw[at + 1 :])
+        try:
+            found = ge_core.load(path, trust=True)
+        except GeError:
+            continue
+        found(data(2, 5))  # the damage lies in the weights, whose digest is compared on request
+    path.write_bytes(raw[: len(raw) // 2])
+    with pytest.raises(GeError):
+        ge_core.load(path, trust=True)
+
+
+def test_several_instruction_sets_in_one_artifact() -> None:
+    backend = Vehicle()
+    levels = ["x86-64-v3", "x86-64-v4", "aarch64", "x86-64-v3/4"]
+    options = {**OPTIONS, "isa": levels}
+    graph = model()
+    artifact = backend.build({"main": planned(graph, backend)}, "cpu", options)
+    assert set(artifact.items) == {f"kernels/{name}" for name in levels}
+    inputs = [data(2, 5)]
+    want = interpret(graph, inputs)[0]
+    for name in levels:
+        alone = {f"kernels/{name}": artifact.items[f"kernels/{name}"]}
+        artifact_alone = type(artifact)("cpu", alone, artifact.metadata, artifact.graphs, artifact.plans)
+        if Isa.of(name).runs_here:
+            got = backend.load(artifact_alone, OPTIONS).run(inputs, StateStore())
+            assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(got, want, strict=True))
+        else:
+            with pytest.raises(BackendError, match="executes none"):
+                backend.load(artifact_alone, OPTIONS)
+    assert best_level(artifact).level == host().level
+
+
+def test_an_artifact_of_another_target_is_refused() -> None:
+    backend = Vehicle()
+    artifact = backend.build({"main": planned(model(), backend)}, "cpu", OPTIONS)
+    artifact.target = "reference"
+    with pytest.raises(BackendError, match="'reference'"):
+        backend.load(artifact, OPTIONS)
+    artifact.target = "cpu"
+    name = next(iter(artifact.items))
+    raw = bytearray(artifact.items[name])
+    raw[-1] ^= 1
+    artifact.items[name] = bytes(raw)
+    with pytest.raises(BackendError, match="damaged"):
+        backend.load(artifact, OPTIONS)
+    artifact.metadata["prepared"] = {"main": [[[0], "x", 99]]}
+    artifact.items[name] = b""
+    with pytest.raises(BackendError, match="damaged"):
+        backend.load(artifact, OPTIONS)
