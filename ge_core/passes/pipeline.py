@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ge_core.collector import paused
 from ge_core.errors import GraphError
 from ge_core.ir.graph import Graph
 from ge_core.ir.traverse import values
@@ -73,7 +74,8 @@ def optimise(graph: Graph, switches: Collection[str] | None = None, ctx: PassCon
     elif switches is not None:
         ctx.switches = frozenset(switches)
         ctx.check()
-    default_passes(ctx.switches, ctx.precision)(graph, ctx)
+    with paused():
+        default_passes(ctx.switches, ctx.precision)(graph, ctx)
     unknown = [v for v in values(graph) if isinstance(v.type, TensorType) and v.type.shape is None]
     if unknown:
         raise GraphError(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ge_core.backend import Options, PlannedBackend, Precision, TargetInfo
+from ge_core.collector import paused
 from ge_core.errors import PlanError
 from ge_core.ir.dims import Symbol
 from ge_core.ir.graph import Graph, Node
@@ -73,6 +74,11 @@ def build_plan(graph: Graph, request: PlanRequest, ctx: PassContext | None = Non
     Raises:
         PlanError: no plan exists.
     """
+    with paused():
+        return _build(graph, request, ctx)
+
+
+def _build(graph: Graph, request: PlanRequest, ctx: PassContext | None) -> tuple[ExecutionPlan, PlanReport]:
     ctx = ctx or PassContext(switches=frozenset(request.switches), precision=request.precision)
     report = PlanReport()
     graph.stage = "selected"
