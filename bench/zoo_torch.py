@@ -21,20 +21,24 @@ _SCHEMAS = (
 )
 
 
+# torch.export itself refuses these: data-dependent sizes that it cannot trace.
+UNEXPORTABLE = frozenset(
+    {"nn/LSTM-packed", "tv/ssdlite320_mobilenet_v3_large", "tv/fasterrcnn_mobilenet_v3_large_320_fpn"}
+)
+
+
 @dataclass
 class Example:
     """A model with the arguments of one call.
 
     Attributes:
         shapes: torch.export's dynamic_shapes.
-        states: whether the model writes its buffers, so that each comparison needs a fresh copy.
     """
 
     model: nn.Module
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     shapes: Any = None
-    states: bool = False
 
 
 Build = Callable[[], Example]
@@ -106,6 +110,22 @@ MODELS["tv/googlenet"] = torchvision_model("googlenet", init_weights=False)
 MODELS["tv/swin_v2_t"] = torchvision_model("swin_v2_t", 256)
 for _name in ("deeplabv3_resnet50", "fcn_resnet50"):
     MODELS[f"tv/{_name}"] = torchvision_model(_name, 224, "segmentation", weights_backbone=None)
+
+
+def detector(name: str) -> Build:
+    """A torchvision detector called with one image."""
+
+    def build() -> Example:
+        import torchvision
+
+        model = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None).eval()
+        return Example(model, ([torch.rand(3, 320, 320)],))
+
+    return build
+
+
+for _name in ("ssdlite320_mobilenet_v3_large", "fasterrcnn_mobilenet_v3_large_320_fpn", "retinanet_resnet50_fpn"):
+    MODELS[f"tv/{_name}"] = detector(_name)
 
 # --- text models --------------------------------------------------------------------------------------------------
 
@@ -215,7 +235,7 @@ class CachedDecoder(nn.Module):
 @_model("hf/llama-kvcache")
 def llama_with_cache() -> Example:
     model = CachedDecoder(**SMALL).eval()
-    return Example(model, (tokens(1, 1), torch.tensor([3])), states=True)
+    return Example(model, (tokens(1, 1), torch.tensor([3])))
 
 
 class IndexedCache(nn.Module):
@@ -239,7 +259,7 @@ class IndexedCache(nn.Module):
 
 @_model("custom/kvcache-index_copy")
 def indexed_cache() -> Example:
-    return Example(IndexedCache().eval(), (torch.randn(1, 1, 64), torch.tensor([3])), states=True)
+    return Example(IndexedCache().eval(), (torch.randn(1, 1, 64), torch.tensor([3])))
 
 
 # --- speech and vision transformers -------------------------------------------------------------------------------
@@ -291,7 +311,7 @@ MODELS["hf/sam-vision"] = configured(
 def recurrent(kind: str, **options: Any) -> Build:
     def build() -> Example:
         model = getattr(nn, kind)(32, 64, 2, batch_first=True, **options).eval()
-        return Example(model, (torch.randn(2, 10, 32),), shapes=({0: AUTO, 1: AUTO}, None)[:1])
+        return Example(model, (torch.randn(2, 10, 32),), shapes=({0: AUTO, 1: AUTO},))
 
     return build
 
@@ -299,6 +319,24 @@ def recurrent(kind: str, **options: Any) -> Build:
 for _name in ("LSTM", "GRU", "RNN"):
     MODELS[f"nn/{_name}"] = recurrent(_name)
 MODELS["nn/LSTM-bidir"] = recurrent("LSTM", bidirectional=True, proj_size=16)
+
+
+class Packed(nn.Module):
+    """An LSTM over sequences of different lengths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.LSTM(32, 64, batch_first=True)
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        output: torch.Tensor = nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], batch_first=True)[0]
+        return output
+
+
+@_model("nn/LSTM-packed")
+def packed() -> Example:
+    return Example(Packed().eval(), (torch.randn(2, 10, 32), torch.tensor([10, 7])))
 
 
 class CellLoop(nn.Module):

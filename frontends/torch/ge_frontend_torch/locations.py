@@ -9,10 +9,17 @@ from typing import Any
 
 import torch
 
+import ge_core
 from ge_core.ir.location import Location
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-_TORCH = os.path.dirname(torch.__file__) + os.sep
+# Lines of torch and of ge are not the user's.
+_NOT_THE_MODEL = (
+    os.path.dirname(torch.__file__) + os.sep,
+    "torch/",
+    os.path.dirname(__file__) + os.sep,
+    os.path.dirname(ge_core.__file__) + os.sep,
+)
 
 
 def location(node: Any, op: str) -> Location:
@@ -49,7 +56,7 @@ def module_class(node: Any) -> str:
 @lru_cache(maxsize=4096)
 def _source(trace: str) -> tuple[str, int]:
     frames = _FRAME.findall(trace)
-    outside = [f for f in frames if not f[0].startswith((_TORCH, "torch/"))]
+    outside = [f for f in frames if not f[0].startswith(_NOT_THE_MODEL)]
     if not frames:
         return "", 0
     file, line = (outside or frames)[-1]
