@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from ge_backend_cpu import implementations
@@ -81,12 +82,14 @@ class CpuBackend:
             if not isinstance(plan, ExecutionPlan):
                 raise BackendError("the cpu target takes plans")
             artifact.graphs[name], artifact.plans[name] = plan.graph, plan
-        artifact.metadata["prepared"] = pack_weights(artifact.plans)
-        kernels = plan_kernels(artifact.plans.values())
-        levels = wanted(options.get("isa"))
-        for isa in levels:
-            codes = compiled(kernels, isa, workers=_number(options.get("workers")), cache=_cache(options))
-            artifact.items[f"kernels/{isa}"] = pack_image(str(isa), joined(codes.values()))
+        kernels, levels = plan_kernels(artifact.plans.values()), wanted(options.get("isa"))
+        workers, cache = _number(options.get("workers")), _cache(options)
+        with ThreadPoolExecutor(max_workers=1) as aside:
+            # the worker processes compile while the weights are packed here
+            coming = [aside.submit(compiled, kernels, isa, workers=workers, cache=cache) for isa in levels]
+            artifact.metadata["prepared"] = pack_weights(artifact.plans)
+            for isa, codes in zip(levels, coming, strict=True):
+                artifact.items[f"kernels/{isa}"] = pack_image(str(isa), joined(codes.result().values()))
         artifact.metadata["isa"] = [str(isa) for isa in levels]
         return artifact
 

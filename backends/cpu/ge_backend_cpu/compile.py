@@ -101,11 +101,6 @@ class Workers:
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._owner = os.getpid()
 
-    def start(self, count: int) -> None:
-        """Have so many processes starting, while the caller does something else."""
-        for _ in range(count - self._idle.qsize()):
-            self._idle.put(Worker())
-
     def compile(self, kernels: Sequence[Kernel], isa: Isa, count: int) -> list[Code]:
         """The codes of some kernels, by `count` processes."""
         with ThreadPoolExecutor(max_workers=count) as pool:
@@ -177,11 +172,6 @@ def worker_count(option: object = None) -> int:
     if not 0 <= count <= 256:
         raise BackendError(f"{given!r} compiling processes", expected="0 (compile in this process) to 256")
     return count
-
-
-def warm_up(count: int) -> None:
-    """Start the worker processes before there is anything to compile."""
-    _workers.start(count)
 
 
 def compiled(

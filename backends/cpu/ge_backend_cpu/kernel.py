@@ -17,6 +17,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
@@ -75,12 +76,12 @@ class Kernel:
     family: str
     parameters: Mapping[str, Any]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The canonical text of the parameters."""
         return json.dumps(self.parameters, sort_keys=True, separators=(",", ":"))
 
-    @property
+    @cached_property
     def symbol(self) -> str:
         """The name of the function: equal for equal kernels."""
         digest = hashlib.sha256(f"{self.family}\0{self.text}".encode()).hexdigest()[:20]

@@ -10,7 +10,7 @@ import pytest
 
 import ge_backend_cpu.cache as caches
 from ge_backend_cpu.cache import Cache
-from ge_backend_cpu.compile import Worker, Workers, compiled, warm_up, worker_count
+from ge_backend_cpu.compile import Worker, Workers, compiled, worker_count
 from ge_backend_cpu.elf import Code
 from ge_backend_cpu.isa import Isa, host
 from ge_backend_cpu.kernel import Kernel
@@ -58,7 +58,6 @@ def test_workers_make_the_same_code() -> None:
 
 
 def test_errors_in_a_worker_name_the_family() -> None:
-    warm_up(1)
     with pytest.raises(BackendError, match=r"family 'nothing\.at_all'"):
         compiled([Kernel("nothing.at_all", {})], host(), workers=1)
     with pytest.raises(BackendError, match="KeyError") as caught:
@@ -69,8 +68,7 @@ def test_errors_in_a_worker_name_the_family() -> None:
 
 def test_a_worker_that_went_away_is_replaced() -> None:
     workers = Workers()
-    workers.start(1)
-    worker = workers._take()
+    worker = Worker()
     worker._process.kill()
     workers._idle.put(worker)
     assert workers.compile([COPY], host(), 1)[0].symbols

@@ -17,7 +17,8 @@ from tests.backends.cpu.calling import call
 F32 = DType.of("float32")
 ISAS = ["x86-64-v3", "x86-64-v4", "x86-64-v3/4"]
 FLOATS = [d for d in DTYPES if d.is_float]
-WHOLE = [d for d in DTYPES if d.bits >= 8 and d.kind not in ("complex", "string")]
+# kernels do not write float8e8m0
+WHOLE = [d for d in DTYPES if d.bits >= 8 and d.kind not in ("complex", "string") and d.name != "float8e8m0"]
 RNG = np.random.default_rng(11)
 
 
@@ -96,8 +97,6 @@ def test_floats_round_to_the_nearest(dtype: DType, name: str) -> None:
 @pytest.mark.parametrize("dtype", WHOLE, ids=str)
 @pytest.mark.parametrize("size", [1, 15, 16, 33])
 def test_every_type_passes_through(dtype: DType, size: int) -> None:
-    if dtype.name == "float8e8m0":
-        pytest.skip("kernels do not write float8e8m0")
     raw = RNG.integers(0, 2 if dtype.kind == "bool" else 256, size * dtype.bits // 8, np.uint8)
     given = raw.view(dtype.numpy)
     for name in ("x86-64-v3", "x86-64-v3/4"):
