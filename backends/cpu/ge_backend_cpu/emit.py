@@ -299,7 +299,7 @@ class Function:
         """A pointer to bytes on the stack; keep it to a few pages, threads may have small stacks."""
         with self.b.goto_block(self._entry):
             array = self.b.alloca(ir.ArrayType(I8, nbytes))
-        array.align = alignment
+        array.align, array.type = alignment, POINTER  # elements of any type are stored there
         return array
 
     def prefetch(self, pointer: Value, locality: int = 3, write: bool = False) -> None:

@@ -1,0 +1,248 @@
+"""Launches of products: what is packed, where it goes, how the work is cut into items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ge_backend_cpu.contract.arithmetic import Arithmetic
+from ge_backend_cpu.contract.cost import example, figures, least
+from ge_backend_cpu.contract.matrix import Matrix, merged
+from ge_backend_cpu.contract.pack import ROWS, Pack
+from ge_backend_cpu.contract.product import Product, panel_hint, row_hint
+from ge_backend_cpu.contract.site import Collected, Site
+from ge_backend_cpu.contract.tile import PANEL, grain
+from ge_backend_cpu.isa import Isa
+from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, prepared, result, source, work
+from ge_core.backend import Implementation, Storage
+from ge_core.ir import dims
+from ge_core.ir.dims import Size
+from ge_core.ir.dtype import DType
+
+ROW_GRAIN = 24
+"""Rows of a work item: a multiple of the heights of all tiles."""
+NEAR_BYTES = 384 << 10
+"""Bytes of A that are to stay in the second-level cache."""
+
+
+@dataclass
+class Plan:
+    """The launches of one node under construction.
+
+    Attributes:
+        launches, recipes, workspace: see `Implementation`.
+    """
+
+    isa: Isa
+    launches: list[Launch] = field(default_factory=list)
+    recipes: dict[str, Recipe] = field(default_factory=dict)
+    workspace: Size = 0
+
+    def reserve(self, elements: Size, dtype: DType) -> Operand:
+        """Room in the workspace."""
+        found = work(self.workspace)
+        self.workspace = self.workspace + dims.ceildiv(elements * (dtype.bits // 8), 64) * 64
+        return found
+
+    def prepare(self, key: str, recipe: Recipe) -> Operand:
+        """A constant made at build."""
+        self.recipes[key] = recipe
+        return prepared(key)
+
+    def rows(self, matrix: Matrix, batch: Sequence[Size], sums: Arithmetic) -> Matrix:
+        """The matrix with neighbouring columns, in the element type of the sums."""
+        if matrix.column_step == 1 and matrix.dtype == sums.element:
+            return matrix
+        if matrix.columns == 1 and matrix.dtype == sums.element:
+            return replace(matrix, column_step=1)
+        pack = Pack(matrix.dtype.name, sums.element.name, "rows", _unit(matrix), len(batch))
+        sizes, steps = _distinct(batch, matrix.steps, matrix.rows * matrix.columns)
+        target = self.reserve(dims.product(sizes) * matrix.rows * matrix.columns, sums.element)
+        self._pack(pack, matrix, target, sizes, dims.ceildiv(matrix.rows, ROWS))
+        return Matrix(target, sums.element, matrix.rows, matrix.columns, matrix.columns, 1, steps)
+
+    def panels(self, matrix: Matrix, batch: Sequence[Size]) -> Matrix:
+        """The matrix in panels of 16 columns; strides are those of the batch alone."""
+        count = dims.ceildiv(matrix.columns, PANEL)
+        each = count * matrix.rows * PANEL
+        sizes, steps = _distinct(batch, matrix.steps, each)
+        dtype = matrix.dtype
+        if matrix.constant is not None:
+            shape = [*sizes, matrix.rows, matrix.columns]
+            transpose = matrix.column_step != 1 and matrix.columns != 1
+            if transpose:
+                shape[-2:] = shape[:-3:-1]
+            options = {"shape": shape, "transpose": transpose}
+            at = self.prepare("panels", Recipe("contract.panels", (matrix.constant,), options))
+        else:
+            # the bytes are moved as they are
+            same = {16: "uint16", 32: "uint32", 64: "uint64"}.get(dtype.bits, "uint8") if dtype.bits < 32 else dtype.name
+            pack = Pack(same, same, "panels", _unit(matrix), len(batch))
+            at = self.reserve(dims.product(sizes) * each, dtype)
+            self._pack(pack, matrix, at, sizes, count)
+        return Matrix(at, dtype, matrix.rows, matrix.columns, PANEL, 1, steps)
+
+    def _pack(self, pack: Pack, matrix: Matrix, target: Operand, sizes: Sequence[Size], parts: Size) -> None:
+        values: dict[str, Size] = {
+            "outer": matrix.rows,
+            "inner": matrix.columns,
+            "outer_step": matrix.row_step,
+            "inner_step": matrix.column_step,
+            "parts": parts,
+        }
+        for i, (size, step) in enumerate(zip(sizes, matrix.steps, strict=True)):
+            values |= {f"size{i}": size, f"step{i}": step}
+        elements = dims.product(sizes) * matrix.rows * matrix.columns
+        self.launches.append(
+            Launch(
+                kernel=pack.kernel(),
+                operands=(matrix.at, target),
+                params=pack.params(values),
+                extent=dims.product(sizes) * parts,
+                picoseconds=elements * round(matrix.dtype.bits / 8 * 2e12 / figures(self.isa).near),
+            )
+        )
+
+    def implementation(
+        self, site: Site, name: str, exact: bool, collected: Collected, reads: Sequence[int], **more: object
+    ) -> Implementation:
+        """What the core gets to choose.
+
+        Args:
+            reads: operands that are read elsewhere than where the result is written.
+        """
+        seconds = sum(example(launch.picoseconds) for launch in self.launches) * 1e-12
+        return Implementation(
+            name=name + (".fused" if site.after else ""),
+            workspace=self.workspace,
+            in_place=in_place(site, collected, reads),
+            cost=seconds + figures(self.isa).launch * len(self.launches),
+            precision="exact" if exact else "accurate",
+            data=launch_data(self.launches, self.recipes),
+            **more,  # type: ignore[arg-type]
+        )
+
+
+def _unit(matrix: Matrix) -> Literal["inner", "outer", "none"]:
+    if matrix.column_step == 1:
+        return "inner"
+    return "outer" if matrix.row_step == 1 else "none"
+
+
+def _distinct(batch: Sequence[Size], steps: Sequence[Size], each: Size) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+    """Sizes of the batch without repetition (1 where the step is 0), and the strides of a dense copy of it."""
+    sizes = tuple(1 if step == 0 else size for size, step in zip(batch, steps, strict=True))
+    dense: list[Size] = []
+    for size in reversed(sizes):
+        dense.insert(0, 0 if size == 1 else each)
+        each = each * size
+    return sizes, tuple(dense)
+
+
+def in_place(site: Site, collected: Collected, reads: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Operands that an output may replace: full ones of its type that nothing else of the kernel reads."""
+    found = []
+    epilogue = collected.epilogue
+    for side, number in zip(epilogue.sides, collected.operands, strict=True):
+        for output, value in enumerate(epilogue.outputs):
+            if side.kind == "full" and side.dtype == epilogue.dtype(value).name and number not in reads:
+                found.append((number, output))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The rows of a product: sizes and strides in A and in C of the axes of the row index."""
+
+    sizes: tuple[Size, ...]
+    a: tuple[Size, ...]
+    c: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class Taps:
+    """The taps of a kernel: their numbers, and strides in A."""
+
+    counts: tuple[Size, ...]
+    steps: tuple[Size, ...]
+    bounds: Mapping[str, Size] | None = None
+    """The integers of a bounded product, see `Product.names`."""
+
+
+def multiply(
+    plan: Plan,
+    product: Product,
+    collected: Collected,
+    a: Operand,
+    b: Operand,
+    values: Mapping[str, Size],
+    walk: Walk,
+    taps: Taps | None = None,
+    zeros: Operand | None = None,
+    batch: Sequence[tuple[Size, Size, Size, Size]] = (),
+) -> None:
+    """Add the launch of a product.
+
+    Args:
+        values: m, n, k, and what else `Product.names` has that is not 0.
+        batch: size and strides in A, B and C of each axis.
+    """
+    m, n, k = values["m"], values["n"], values["k"]
+    taps = taps or Taps((), ())
+    whole_run = k * dims.product(taps.counts)
+    count = dims.product(size for size, *_ in batch)
+    split, each, parts = cut(m, n)
+    named: dict[str, Size] = {
+        "start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "grain": each,
+        "block": _block(k, product.sums),
+    }  # fmt: skip
+    for i, (size, a_step, b_step, c_step) in enumerate(batch):
+        named |= {f"batch_size{i}": size, f"batch_a{i}": a_step, f"batch_b{i}": b_step, f"batch_c{i}": c_step}
+    for i, (size, a_step, c_step) in enumerate(zip(walk.sizes, walk.a, walk.c, strict=True)):
+        named |= {f"size{i}": size, f"a{i}": a_step, f"c{i}": c_step}
+    for i, (size, step) in enumerate(zip(taps.counts, taps.steps, strict=True)):
+        named |= {f"taps{i}": size, f"tap{i}": step}
+    named |= taps.bounds or {}
+    product = replace(
+        product,
+        split=split,
+        batch=len(batch),
+        walk=len(walk.sizes),
+        taps=len(taps.counts),
+        bounded=taps.bounds is not None,
+        rows=row_hint(m),
+        panels=panel_hint(dims.ceildiv(n, PANEL)),
+        even=isinstance(k, int) and k % 4 == 0,
+    )
+    sides = [source(number) for number in collected.operands]
+    outputs = [result(i) for i in range(len(collected.epilogue.outputs))]
+    speed = figures(plan.isa).multiply_picoseconds(product.sums.element.bits)
+    plan.launches.append(
+        Launch(
+            kernel=product.kernel(),
+            operands=(a, b, *(() if zeros is None else (zeros,)), *sides, *outputs),
+            params=product.params(named),
+            extent=count * parts,
+            picoseconds=count * m * n * whole_run * speed,
+        )
+    )
+
+
+def cut(m: Size, n: Size) -> tuple[Literal["rows", "panels"], Size, Size]:
+    """How a product is cut into work items: along what, how much each has, how many there are."""
+    rows = least(m)
+    panels = dims.ceildiv(n, PANEL)
+    if rows >= 2 * ROW_GRAIN and rows >= least(n):
+        return "rows", ROW_GRAIN, dims.ceildiv(m, ROW_GRAIN)
+    each = grain(row_hint(m))
+    return "panels", each, dims.ceildiv(panels, each)
+
+
+def _block(k: Size, sums: Arithmetic) -> int:
+    """Rows of A that stay in the cache while all panels pass."""
+    row = max(least(k), 1) * sums.element.bits // 8
+    return max(NEAR_BYTES // row // ROW_GRAIN, 2) * ROW_GRAIN
+
+
+__all__ = ["Matrix", "Plan", "Storage", "Taps", "Walk", "cut", "in_place", "merged", "multiply"]

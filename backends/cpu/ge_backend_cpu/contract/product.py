@@ -1,0 +1,108 @@
+"""The family "contract.product": what a product's kernel is specialised for, and the integers that it is given.
+
+    C[b, m, n] = finish(sum over t, k of  A[b, row(m) + tap(t) + k] * B[b, t, k, n])
+
+m walks over `walk` axes (one, or batch and spatial axes of a convolution), t over `taps` axes of a kernel, k over one
+contiguous run. B lies in panels of 16 columns, [panel][t][k][16]. With `bounded` taps, a tap beyond the input reads
+zeros. `finish` is the epilogue, on the sums in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ge_backend_cpu.contract.arithmetic import Arithmetic
+from ge_backend_cpu.contract.epilogue import Epilogue
+from ge_backend_cpu.contract.tile import MANY
+from ge_backend_cpu.kernel import Kernel
+from ge_core.ir.dims import Size
+from ge_core.ir.dtype import DType
+
+FAMILY = "contract.product"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product:
+    """What the code of a product depends on.
+
+    Attributes:
+        a, b: element types of A and of the panels as they are stored.
+        arithmetic: how they are multiplied; A is stored in its element type.
+        epilogue: what becomes of the sums.
+        split: whether work items are ranges of rows or of panels.
+        batch: axes of the batch.
+        walk: axes of the row index.
+        taps: axes of the kernel; 0 for one run per row.
+        bounded: whether taps may lie outside of the input.
+        rows: of the product, MANY for all that are not few, 0 when it is not known.
+        panels: of the product, or a number that all widths of tiles divide as often; 0 when it is not known.
+        even: whether the run is a multiple of 4.
+    """
+
+    a: str
+    b: str
+    arithmetic: str
+    epilogue: Epilogue
+    split: Literal["rows", "panels"]
+    batch: int = 0
+    walk: int = 1
+    taps: int = 0
+    bounded: bool = False
+    rows: int = 0
+    panels: int = 0
+    even: bool = False
+
+    @property
+    def sums(self) -> Arithmetic:
+        return Arithmetic(self.arithmetic)
+
+    @property
+    def stored(self) -> tuple[DType, DType]:
+        """Element types of A and of the panels."""
+        return DType.of(self.a), DType.of(self.b)
+
+    def names(self) -> tuple[str, ...]:
+        """The kernel's integers, in order; strides count elements.
+
+        m, n, k: rows, columns, the run. parts, grain: work items of one batch, and how many rows or panels each has.
+        block: rows that are multiplied by all panels before the next ones. start: the first element of A.
+        columns, rows: distance of the batches in what is read by column, by row. batch_size<i>, batch_{a,b,c}<i>:
+        size and strides of the batch. size<i>, a<i>, c<i>: size and strides of the walk. taps<i>, tap<i>: size and stride of the
+        kernel. With bounds, for each tap axis, which belongs to the walk's axis after the first: step<i>, pad<i>,
+        dilation<i>, input<i>.
+        """
+        found = ["m", "n", "k", "parts", "grain", "block", "start", "columns", "rows"]
+        for i in range(self.batch):
+            found += [f"{name}{i}" for name in ("batch_size", "batch_a", "batch_b", "batch_c")]
+        for i in range(self.walk):
+            found += [f"{name}{i}" for name in ("size", "a", "c")]
+        for i in range(self.taps):
+            found += [f"{name}{i}" for name in ("taps", "tap")]
+            if self.bounded:
+                found += [f"{name}{i}" for name in ("step", "pad", "dilation", "input")]
+        return tuple(found)
+
+    def params(self, values: Mapping[str, Size]) -> tuple[Size, ...]:
+        """The integers in the kernel's order."""
+        return tuple(values[name] for name in self.names())
+
+    def kernel(self) -> Kernel:
+        return Kernel(FAMILY, {**asdict(self), "epilogue": self.epilogue.to_json()})
+
+    @staticmethod
+    def from_json(parameters: Mapping[str, Any]) -> Product:
+        return Product(**{**parameters, "epilogue": Epilogue.from_json(parameters["epilogue"])})
+
+
+def row_hint(rows: Size) -> int:
+    """The parameter `rows` of a product."""
+    return min(rows, MANY) if isinstance(rows, int) else 0
+
+
+def panel_hint(panels: Size) -> int:
+    """The parameter `panels` of a product."""
+    if not isinstance(panels, int):
+        return 0
+    return panels if panels <= 8 else 8 + panels % 8  # the widest tiles have 8, 4, 2 or 1

@@ -1,0 +1,229 @@
+"""A contraction with what is fused around it: a single node, or a `ge.Fused` group that has one.
+
+A group holds casts of constant weights, the contraction, and pointwise operators of its result: the epilogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ge_backend_cpu.contract.epilogue import Epilogue, Side, Step, Tree, tree_of
+from ge_backend_cpu.contract.sides import Classify, classifier
+from ge_core.backend import Group, Refusal
+from ge_core.backend import operands as operands_of
+from ge_core.ir import dims
+from ge_core.ir.dtype import DType
+from ge_core.ir.graph import Constant, Node, Value, constant_of
+from ge_core.ir.types import Shape
+from ge_core.ops.expression import Apply, Expr, expression_of
+from ge_core.ops.pointwise import POINTWISE
+
+CONTRACTIONS = frozenset({"MatMul", "Gemm"})
+"""Operators that take epilogues."""
+MOST_SIDES = 8
+"""Operands of an epilogue."""
+_CHECKED = frozenset({"div", "truncdiv", "floordiv", "floormod", "fmod", "pow"})
+"""Primitives that can fail on integers, or are no single operation on them."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """One contraction as it is planned.
+
+    Attributes:
+        node: what the core plans.
+        core: the contraction.
+        after: the pointwise nodes of its results, in order.
+        places: numbers of the values that come from outside, in the order of `ge_core.backend.operands`.
+        weights: constants behind casts in the group, by the value that the contraction reads: (operand, constant).
+    """
+
+    node: Node
+    core: Node
+    after: tuple[Node, ...] = ()
+    places: Mapping[Value, int] = field(default_factory=dict)
+    weights: Mapping[Value, tuple[int, Constant]] = field(default_factory=dict)
+
+    def constant(self, value: Value) -> tuple[int, Constant] | None:
+        """The number of an operand that is constant, and its data; casts of the group are seen through."""
+        if value in self.weights:
+            return self.weights[value]
+        data = constant_of(value)
+        return None if data is None or value not in self.places else (self.places[value], data)
+
+
+def site_of(node: Node) -> Site | None:
+    """The site of a node; None for groups of other kinds."""
+    outer = operands_of(node)
+    if node.op in CONTRACTIONS:
+        return Site(node, node, places={v: i for i, v in enumerate(outer) if v is not None})
+    if node.op != "ge.Fused":
+        return None
+    region = node.regions["body"]
+    inner = list(region.nodes)
+    cores = [n for n in inner if n.op in CONTRACTIONS]
+    if len(cores) != 1:
+        return None
+    at = inner.index(cores[0])
+    if any(n.op != "Cast" and n.op not in POINTWISE for n in inner[at + 1 :]):
+        return None
+    params = [*region.params, *(capture.param for capture in region.captures)]
+    places = {param: i for i, param in enumerate(params)}
+    weights = {}
+    for before in inner[:at]:
+        source = before.input(0)
+        data = constant_of(source)
+        if before.op != "Cast" or source is None or data is None:
+            return None
+        weights[before.output] = places[source], data
+    return Site(node, cores[0], tuple(inner[at + 1 :]), places, weights)
+
+
+def may_grow(group: Group, node: Node, weight_inputs: Mapping[str, int]) -> bool | Refusal:
+    """Whether a group with a contraction, or one that is to get one, may take a node.
+
+    Args:
+        weight_inputs: by contraction, the input whose constant may be stored in a smaller type.
+    """
+    if node.op in weight_inputs:
+        weight = node.input(weight_inputs[node.op])
+        if weight is not None and all(_stores_weight(n, weight) for n in group.nodes) and len(group.nodes) == 1:
+            return True
+        return Refusal("contraction", f"{node.op} begins a group of its own")
+    cores = [n for n in group.nodes if n.op in CONTRACTIONS]
+    if len(cores) != 1:
+        return Refusal("no-contraction", "the group has no product or convolution")
+    if node.op != "Cast" and node.op not in POINTWISE:
+        return Refusal("no-epilogue", f"{node.op} is not computed element by element")
+    return _fits(cores[0], group, node)
+
+
+def _stores_weight(node: Node, weight: Value) -> bool:
+    return (
+        node.op == "Cast"
+        and node.output is weight
+        and weight.use_count == 1
+        and constant_of(node.input(0)) is not None
+        and node.output.dtype.name == "float32"
+        and node.input(0).dtype.name in ("float16", "bfloat16")  # type: ignore[union-attr]
+    )
+
+
+def _fits(core: Node, group: Group, node: Node) -> bool | Refusal:
+    if not same_shape(node.output.shape, core.output.shape):
+        return Refusal("shape", "its result has another shape than the contraction")
+    classify = classifier(core)
+    own = {v for n in group.nodes for v in n.outputs}
+    outside = {v for v in group.inputs} - {v for v in operands_of(core) if v is not None}
+    for value in node.inputs:
+        if value is None:
+            continue
+        if value in own:
+            if not same_shape(value.shape, core.output.shape):
+                return Refusal("shape", "it reads a value of another shape")
+        elif classify(value.shape) is None:
+            return Refusal("broadcast", f"%{value.name} is read in a way that epilogues do not know")
+        else:
+            outside.add(value)
+    if len(outside) > MOST_SIDES:
+        return Refusal("too-many-operands", f"the epilogue would read {len(outside)} operands")
+    if any(not _computes(v.dtype) for v in (*node.inputs, *node.outputs) if v is not None):
+        return Refusal("element-type", "registers do not hold one of its element types")
+    if node.op != "Cast" and _can_fail(expression_of(node), node):
+        return Refusal("status", f"{node.op} on integers can fail")
+    return True
+
+
+def _computes(dtype: DType) -> bool:
+    return dtype.kind == "bool" or (dtype.is_numeric and dtype.bits >= 8 and dtype.name != "float8e8m0")
+
+
+def _can_fail(tree: Expr, node: Node) -> bool:
+    if all(v is None or v.dtype.is_float or v.dtype.kind == "bool" for v in node.inputs):
+        return False
+    return isinstance(tree, Apply) and (tree.name in _CHECKED or any(_can_fail(a, node) for a in tree.args))
+
+
+def same_shape(a: Shape, b: Shape) -> bool:
+    """Whether two shapes are certainly equal."""
+    return len(a) == len(b) and all(dims.equal(x, y) is True for x, y in zip(a, b, strict=True))
+
+
+@dataclass
+class Collected:
+    """An epilogue with the operands that it reads.
+
+    Attributes:
+        epilogue: for the kernel.
+        operands: numbers of the node's operands that are its sides, in order.
+    """
+
+    epilogue: Epilogue
+    operands: tuple[int, ...]
+
+
+class Collector:
+    """Makes the epilogue of a site.
+
+    Args:
+        source: element type of the sums as the graph has it.
+        classify: how operands are read.
+    """
+
+    def __init__(self, site: Site, source: DType, classify: Classify) -> None:
+        self.site, self.source, self.classify = site, source, classify
+        self.steps: list[Step] = []
+        self.sides: dict[Value, int] = {}
+        self.kinds: list[Side] = []
+        self._of: dict[Value, Tree] = {}
+        self.last: Tree = ["value", 0]
+
+    def side(self, value: Value) -> Tree | None:
+        """The tree that reads an operand; None when epilogues cannot."""
+        if value not in self.sides:
+            kind = self.classify(value.shape)
+            if kind is None or not _computes(value.dtype):
+                return None
+            self.sides[value] = len(self.sides)
+            self.kinds.append(Side(kind, value.dtype.name))
+        return ["side", self.sides[value]]
+
+    def step(self, tree: Tree, dtype: DType) -> Tree:
+        """Add a step; the tree that reads its result."""
+        self.steps.append(Step(tree, dtype.name))
+        self.last = ["value", len(self.steps)]
+        return self.last
+
+    def collect(self) -> Collected | None:
+        """Take in the nodes after the contraction, whose result is the last step so far."""
+        self._of[self.site.core.output] = self.last
+        for node in self.site.after:
+            arguments: list[Tree] = []
+            for value in node.inputs:
+                if value is None:
+                    arguments.append([])
+                    continue
+                tree = self._of.get(value) or self.side(value)
+                if tree is None:
+                    return None
+                arguments.append(tree)
+            if node.op == "Cast":
+                saturate = bool(node.attrs.get("saturate", 1))
+                tree = ["cast", arguments[0], node.output.dtype.name, saturate]
+            else:
+                tree = tree_of(expression_of(node), arguments)
+            self._of[node.output] = self.step(tree, node.output.dtype)
+        return self._finished()
+
+    def _finished(self) -> Collected | None:
+        site = self.site
+        if site.node is site.core:
+            results: Sequence[Value] = site.core.outputs
+        else:
+            results = site.node.regions["body"].outputs
+        if any(v not in self._of for v in results):
+            return None
+        outputs = tuple(self._of[v][1] for v in results)
+        epilogue = Epilogue(self.source.name, tuple(self.steps), tuple(self.kinds), outputs)
+        return Collected(epilogue, tuple(site.places[v] for v in self.sides))

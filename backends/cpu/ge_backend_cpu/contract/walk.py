@@ -1,0 +1,144 @@
+"""Where the rows of a product begin in A and in C, and where the taps of a kernel lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ge_backend_cpu.contract.product import Product
+from ge_backend_cpu.emit import Function, Value
+from ge_core.ir.dtype import DType
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a tile.
+
+    Attributes:
+        number: in the product.
+        a, c: indices of its first elements; A's as if no tap were beyond the input.
+        corner: per tap axis, the coordinate in the input of the first tap; with bounds only.
+    """
+
+    number: Value
+    a: Value
+    c: Value
+    corner: tuple[Value, ...] = ()
+
+
+def rows_of(f: Function, product: Product, first: Value, last: Value | None, count: int) -> list[Row]:
+    """The rows [first, first + count) of a tile; beyond `last`, if it is given, the last one again."""
+    numbers = [first]
+    for i in range(1, count):
+        number = f.add(first, i)
+        numbers.append(number if last is None else f.minimum(number, last))
+    if product.walk == 1 and not product.bounded:
+        return [Row(n, f.mul(n, f.params["a0"]), f.mul(n, f.params["c0"])) for n in numbers]
+    sizes = [f.params[f"size{i}"] for i in range(product.walk)]
+    places = _places(f, sizes, first)
+    found = [_row(f, product, first, places)]
+    for i in range(1, count):
+        step = f.sub(numbers[i], numbers[i - 1]) if last is not None else 1
+        places = _moved(f, sizes, places, step)
+        found.append(_row(f, product, numbers[i], places))
+    return found
+
+
+def _places(f: Function, sizes: Sequence[Value], number: Value) -> list[Value]:
+    """Coordinates of a row along the walk's axes."""
+    found = []
+    for size in reversed(sizes[1:]):
+        rest = f.div(number, size)
+        found.append(f.sub(number, f.mul(rest, size)))
+        number = rest
+    return [number, *reversed(found)]
+
+
+def _moved(f: Function, sizes: Sequence[Value], places: Sequence[Value], step: Value) -> list[Value]:
+    """The coordinates `step` rows further, 0 or 1."""
+    found = list(places)
+    carry = step
+    for axis in range(len(sizes) - 1, 0, -1):
+        moved = f.add(places[axis], carry)
+        over = f.eq(moved, sizes[axis])
+        found[axis] = f.b.select(over, f.i(0), moved)
+        carry = f.b.zext(over, f.i(0).type)
+    found[0] = f.add(places[0], carry)
+    return found
+
+
+def _row(f: Function, product: Product, number: Value, places: Sequence[Value]) -> Row:
+    p = f.params
+    a: Any = 0
+    c: Any = 0
+    for axis, place in enumerate(places):
+        a = f.add(a, f.mul(place, p[f"a{axis}"]))
+        c = f.add(c, f.mul(place, p[f"c{axis}"]))
+    corner: list[Value] = []
+    if product.bounded:
+        spatial = places[product.walk - product.taps :]
+        corner = [f.sub(f.mul(x, p[f"step{i}"]), p[f"pad{i}"]) for i, x in enumerate(spatial)]
+    return Row(number, a, c, tuple(corner))
+
+
+def over_taps(
+    f: Function,
+    product: Product,
+    rows: Sequence[Row],
+    pointer: Value,
+    zeros: Value | None,
+    carry: Sequence[Value],
+    run: Callable[[Sequence[Value], Value, Sequence[Value]], Sequence[Value]],
+) -> list[Value]:
+    """Run the product's inner loop once per tap.
+
+    Args:
+        pointer: to the first element of A.
+        zeros: to as many zeros as a run has, for taps beyond the input.
+        carry: the sums at the beginning.
+        run: gets pointers to the rows' elements, the first element's index in a panel and the sums; returns the
+            new sums.
+
+    Returns:
+        The sums.
+    """
+    dtype, p = product.stored[0], f.params
+    if not product.taps:
+        return list(run([f.at(pointer, row.a, dtype) for row in rows], 0, carry))
+    step = f.mul(p["k"], 16)
+
+    def nest(axis: int, offset: Value, inside: Sequence[Value], state: Sequence[Value]) -> list[Value]:
+        """Taps of the axes from `axis` on; the state is the panel's index and the sums."""
+        if axis == product.taps:
+            pointers = _tap_pointers(f, rows, offset, inside, pointer, zeros, dtype)
+            return [f.add(state[0], step), *run(pointers, state[0], state[1:])]
+        with f.loop(0, p[f"taps{axis}"], carry=state) as loop:
+            still = list(inside)
+            if product.bounded:
+                moved = f.mul(loop.index, p[f"dilation{axis}"])
+                for i, row in enumerate(rows):
+                    at = f.add(row.corner[axis], moved)
+                    there = f.b.icmp_unsigned("<", f.i(at), f.i(p[f"input{axis}"]))
+                    still[i] = there if axis == 0 else f.b.and_(inside[i], there)
+            further = f.add(offset, f.mul(loop.index, p[f"tap{axis}"]))
+            loop.next = nest(axis + 1, further, still, loop.values)
+        return list(loop.values)
+
+    return nest(0, 0, [True] * len(rows), [f.i(0), *carry])[1:]
+
+
+def _tap_pointers(
+    f: Function,
+    rows: Sequence[Row],
+    offset: Value,
+    inside: Sequence[Value],
+    pointer: Value,
+    zeros: Value | None,
+    dtype: DType,
+) -> list[Value]:
+    found = []
+    for row, there in zip(rows, inside, strict=True):
+        address = f.at(pointer, f.add(row.a, offset), dtype)
+        found.append(address if zeros is None else f.b.select(there, address, zeros))
+    return found
