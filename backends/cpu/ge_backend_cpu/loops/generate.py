@@ -1,0 +1,466 @@
+"""The family "loops": code from a program.
+
+A value is a scalar, or in a vector loop a list of vectors, one for each vector of the round. A vector loop is
+emitted for full rounds, for single vectors, and once more with a mask for what is left, so that no element beyond
+the end is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import llvmlite.ir as ir
+
+from ge_backend_cpu import convert
+from ge_backend_cpu.emit import I1, I32, I64, POINTER, Function, Int, Value, constant, mangled, vector, width_of
+from ge_backend_cpu.isa import Isa
+from ge_backend_cpu.kernel import INDEX_OUT_OF_RANGE, family
+from ge_backend_cpu.loops import reducing
+from ge_backend_cpu.loops.program import (
+    Accumulate,
+    Items,
+    Let,
+    Loop,
+    Number,
+    Program,
+    Stage,
+    Statement,
+    Store,
+    Sweep,
+    statements,
+)
+from ge_backend_cpu.vmath import Primitives, bit_cast, cast, rounded
+from ge_backend_cpu.vmath.base import float_constant
+from ge_core.ir.dtype import DType
+
+CHUNK = 256
+"""Rounds after which a running float32 sum is added to another one, so that long sums keep their digits."""
+
+
+@family("loops")
+def emit_loops(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
+    """Operands and integers as the program says; work items are the places of its items."""
+    Emitter(module, symbol, Program.from_json(parameters), isa).run()
+
+
+class Emitter:
+    """One kernel.
+
+    Attributes:
+        values: by number: a scalar, or a list of vectors.
+        offsets: of addresses, as far as their axes have values.
+        along: the vector axis, -1 outside of a vector loop.
+        rounds: vectors per value.
+        mask: lanes that count, None when all do; `count` is their number.
+        sums: accumulators of the sweeps that are open.
+    """
+
+    def __init__(self, module: Any, symbol: str, program: Program, isa: Isa) -> None:
+        self.program = program
+        names = [f"p{k}" for k in range(program.params)]
+        self.f = Function(module, symbol, isa, len(program.operands), names)
+        self.b = self.f.b
+        self.width = isa.lanes * 4 // program.lane_bytes if program.lane_bytes else 1
+        self.dtypes = [DType.of(name) for name in (*program.operands, *(name for name, _ in program.scratch))]
+        self.pointers = list(self.f.operands)
+        for name, count in program.scratch:
+            self.pointers.append(self.f.scratch(DType.of(name).bits // 8 * count))
+        self.values: dict[int, Any] = {}
+        self.offsets: dict[int, Int] = {k: self.n(a.const) for k, a in enumerate(program.addresses)}
+        self.blocks: dict[int, tuple[Int, Int]] = {}
+        self.along, self.rounds = -1, 1
+        self.mask: Value | None = None
+        self.count: Int = 0
+        self.sums: dict[int, reducing.Sum] = {}
+        self.primitives = Primitives(self.f, self._check)
+
+    def run(self) -> None:
+        self.body(self.program.body)
+        self.f.finish()
+
+    def n(self, number: Number) -> Int:
+        """An integer of the program."""
+        return self.f.params[number] if isinstance(number, str) else number
+
+    def body(self, body: Sequence[Statement]) -> None:
+        for statement in body:
+            getattr(self, f"_{type(statement).__name__.lower()}")(statement)
+
+    # Loops
+
+    @contextmanager
+    def _inside(self, body: Sequence[Statement], places: Mapping[int, Int]) -> Iterator[None]:
+        """A body in which some axes have values; what it computes is forgotten after it."""
+        values, offsets = dict(self.values), dict(self.offsets)
+        for k in _addresses(body):
+            for axis, coefficient in self.program.addresses[k].axes:
+                if axis in places:
+                    step = self.f.mul(places[axis], self.n(coefficient))
+                    self.offsets[k] = self.f.add(self.offsets[k], step)
+        yield
+        self.values, self.offsets = values, offsets
+
+    def _items(self, items: Items) -> None:
+        ranges = self.program.items
+        counts = [self._count(r.axis, r.block) for r in ranges]
+        first: list[Int] = []
+        rest: Int = self.f.lo
+        for count in reversed(counts[1:]):
+            first.insert(0, self.f.rem(rest, count))
+            rest = self.f.div(rest, count)
+        if not ranges:
+            with self._inside(items.body, {}):
+                self.body(items.body)
+            return
+        first.insert(0, rest)
+        with self.f.loop(self.f.lo, self.f.hi, 1, [self.f.i(x) for x in first]) as loop:
+            places: dict[int, Int] = {}
+            for r, place in zip(ranges, loop.values, strict=True):
+                if r.block:
+                    start = self.f.mul(place, r.block)
+                    end = self.f.minimum(self.f.add(start, r.block), self.n(self.program.sizes[r.axis]))
+                    self.blocks[r.axis] = start, end
+                else:
+                    places[r.axis] = place
+            with self._inside(items.body, places):
+                self.body(items.body)
+            loop.next = self._advanced(loop.values, counts)
+
+    def _count(self, axis: int, block: int) -> Int:
+        size = self.n(self.program.sizes[axis])
+        return self.f.ceildiv(size, block) if block else size
+
+    def _advanced(self, places: Sequence[Value], counts: Sequence[Int]) -> list[Value]:
+        """The next place, the last axis fastest."""
+        moved: list[Value] = []
+        carry: Value = ir.Constant(I64, 1)
+        for place, count in zip(reversed(places), reversed(counts), strict=True):
+            value = self.b.add(place, carry)
+            over = self.b.icmp_signed("==", value, self.f.i(count))
+            moved.insert(0, self.b.select(over, ir.Constant(I64, 0), value))
+            carry = self.b.zext(over, I64)
+        return moved
+
+    def _loop(self, loop: Loop) -> None:
+        start, stop = self.blocks.get(loop.axis, (0, self.n(self.program.sizes[loop.axis])))
+        if not loop.vector:
+            self._repeat(loop, start, stop, 1)
+            return
+        self.along = loop.axis
+        step = self.width * loop.unroll
+        length = self.f.sub(stop, start)
+        full = self.f.add(start, self.f.mul(self.f.div(length, step), step))
+        self.rounds = loop.unroll
+        self._repeat(loop, start, full, step)
+        ones = full
+        if loop.unroll > 1:
+            ones = self.f.add(start, self.f.mul(self.f.div(length, self.width), self.width))
+            with self._first_only():
+                self._repeat(loop, full, ones, self.width)
+        left = self.f.sub(stop, ones)
+
+        def tail() -> list[Value]:
+            self.mask, self.count = self.f.first_lanes(left, self.width), left
+            with self._inside(loop.body, {loop.axis: ones}):
+                self.body(loop.body)
+            self.mask = None
+            return self._carried()
+
+        with self._first_only():
+            before = self._carried()
+            self._carry(self.f.choose(self.f.lt(0, left), tail, lambda: before))
+        self.along, self.rounds = -1, 1
+
+    @contextmanager
+    def _first_only(self) -> Iterator[None]:
+        """Code that works on one vector at a time, with the first of the accumulators."""
+        rounds, self.rounds = self.rounds, 1
+        rest = {k: s.parts[1:] for k, s in self.sums.items()}
+        for s in self.sums.values():
+            s.parts = s.parts[:1]
+        yield
+        for k, s in self.sums.items():
+            s.parts += rest[k]
+        self.rounds = rounds
+
+    def _repeat(self, loop: Loop, start: Int, stop: Int, step: int) -> None:
+        """Rounds from start to stop; sums that need it go by way of partial sums."""
+        if isinstance(start, int) and isinstance(stop, int) and start >= stop:
+            return
+        if not any(s.lossy for s in self.sums.values()):
+            self._plain(loop, start, stop, step)
+            return
+        with self.f.loop(start, stop, step * CHUNK, self._carried()) as outer:
+            self._carry(outer.values)
+            totals = {k: s.parts for k, s in self.sums.items() if s.lossy}
+            for k in totals:
+                self.sums[k].parts = self.sums[k].fresh()
+            self._plain(loop, outer.index, self.f.minimum(self.f.add(outer.index, step * CHUNK), stop), step)
+            for k, total in totals.items():
+                self.sums[k].add_to(total)
+            outer.next = self._carried()
+        self._carry(outer.values)
+
+    def _plain(self, loop: Loop, start: Int, stop: Int, step: int) -> None:
+        with self.f.loop(start, stop, step, self._carried()) as inner:
+            self._carry(inner.values)
+            with self._inside(loop.body, {loop.axis: inner.index}):
+                self.body(loop.body)
+            inner.next = self._carried()
+        self._carry(inner.values)
+
+    # Reductions
+
+    def _carried(self) -> list[Value]:
+        """The accumulators as one list."""
+        return [v for s in self.sums.values() for part in s.parts for v in part]
+
+    def _carry(self, values: Sequence[Value]) -> None:
+        rest = iter(values)
+        for s in self.sums.values():
+            s.parts = [tuple(next(rest) for _ in part) for part in s.parts]
+
+    def _sweep(self, sweep: Sweep) -> None:
+        across = any(isinstance(s, Loop) and s.vector for s in statements(sweep.body))
+        width = self.width if across or self.along >= 0 else 1
+        count = max((s.unroll for s in statements(sweep.body) if isinstance(s, Loop)), default=1)
+        rounds = count if across else self.rounds
+        outer, self.sums = self.sums, {}
+        for result in sweep.results:
+            self.sums[result.id] = reducing.Sum(self.f, result.op, DType.of(result.kind), width, rounds)
+        # what is already being summed goes round as it is
+        self.sums.update(outer)
+        with self._inside(sweep.body, {}):
+            self.body(sweep.body)
+        for result in sweep.results:
+            done = self.sums.pop(result.id)
+            self.values[result.id] = done.across() if across else done.lanes()
+        self.sums = {k: self.sums[k] for k in outer}
+
+    def _accumulate(self, statement: Accumulate) -> None:
+        s = self.sums[statement.result]
+        values = self._wide(self.values[statement.value], s.width)
+        places = self._wide(self.values[statement.place], s.width) if statement.place >= 0 else [None] * len(values)
+        s.take(values, places, self.mask if s.width > 1 else None)
+
+    # Values
+
+    def _wide(self, value: Any, width: int | None = None) -> list[Value]:
+        """A value as vectors, one for each vector of the round; in scalar code as it is."""
+        if isinstance(value, list):
+            return value
+        width = self.width if width is None else width
+        return [self.f.splat(value, width)] * (self.rounds if width > 1 else 1)
+
+    def _let(self, let: Let) -> None:
+        special = getattr(self, f"_make_{let.op}", None)
+        self.values[let.id] = special(let) if special is not None else self._primitive(let)
+
+    def _primitive(self, let: Let) -> Any:
+        kind = DType.of(let.kind)
+        return self._each(lambda *args: self.primitives.apply(let.op, kind, list(args)), let.args)
+
+    def _each(self, function: Any, args: Sequence[int]) -> Any:
+        """A function applied to scalars, or to each vector of the round."""
+        operands = [self.values[a] for a in args]
+        if not any(isinstance(v, list) for v in operands):
+            return function(*operands)
+        wide = [self._wide(v) for v in operands]
+        return [function(*parts) for parts in zip(*wide, strict=True)]
+
+    def _make_const(self, let: Let) -> Value:
+        kind = DType.of(let.kind)
+        element = convert.compute_type(kind)
+        if kind.is_float:
+            return constant(element, float_constant(element, float(let.data)))
+        return constant(element, int(let.data))
+
+    def _make_cast(self, let: Let) -> Any:
+        source, to, saturate = let.data
+        return self._each(lambda x: cast(self.f, x, DType.of(source), DType.of(to), bool(saturate)), let.args)
+
+    def _make_round(self, let: Let) -> Any:
+        return self._each(lambda x: rounded(self.f, x, DType.of(let.data)), let.args)
+
+    def _make_bits(self, let: Let) -> Any:
+        source, to = (DType.of(name) for name in let.data)
+        return self._each(lambda x: bit_cast(self.f, x, source, to), let.args)
+
+    def _make_index(self, let: Let) -> Any:
+        base, stride, vectors = self._place(let.data)
+        if stride == 0 and vectors is None:
+            return self.f.i(base)
+        return self._lanes(base, stride, vectors)
+
+    def _make_check(self, let: Let) -> Any:
+        value, limit = self.values[let.args[0]], self.f.i(self.n(let.data))
+        bad = [
+            self.b.icmp_unsigned(">=", x, self.f.splat(limit, width_of(x)))
+            for x in (value if isinstance(value, list) else [value])
+        ]
+        total = bad[0]
+        for other in bad[1:]:
+            total = self.b.or_(total, other)
+        self._check(total, INDEX_OUT_OF_RANGE)
+        return value
+
+    def _check(self, condition: Value, status: int) -> None:
+        """Leave the kernel if a condition holds in a lane that counts."""
+        width = width_of(condition)
+        if width > 1 and self.mask is not None:
+            condition = self.b.and_(condition, self.mask)
+        if width > 1:
+            word = self.b.bitcast(condition, ir.IntType(width))
+            condition = self.b.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
+        self.f.fail(condition, status)
+
+    # Memory
+
+    def _place(self, address: int) -> tuple[Int, Int, list[Value] | None]:
+        """An address: its scalar part, the step of the vector axis, and what else differs by lane."""
+        found = self.program.addresses[address]
+        base = self.offsets[address]
+        stride: Int = next((self.n(c) for axis, c in found.axes if axis == self.along), 0)
+        vectors: list[Value] | None = None
+        for value, coefficient in found.values:
+            operand, factor = self.values[value], self.n(coefficient)
+            if not isinstance(operand, list):
+                base = self.f.add(base, self.f.mul(operand, factor))
+                continue
+            if factor != 1:
+                operand = [self.b.mul(v, self.f.splat(self.f.i(factor), self.width)) for v in operand]
+            vectors = operand if vectors is None else [self.b.add(a, o) for a, o in zip(vectors, operand, strict=True)]
+        return base, stride, vectors
+
+    def _lanes(self, base: Int, stride: Int, vectors: list[Value] | None) -> list[Value]:
+        """Element numbers of all lanes."""
+        numbers = self.f.lane_numbers(self.width)
+        found = []
+        for u in range(self.rounds):
+            at = self.f.splat(self.f.i(self.f.add(base, self.f.mul(u * self.width, stride))), self.width)
+            if stride != 0:
+                step = self.f.splat(self.f.i(stride), self.width)
+                at = self.b.add(at, numbers if stride == 1 else self.b.mul(numbers, step))
+            found.append(at if vectors is None else self.b.add(at, vectors[u]))
+        return found
+
+    def _make_load(self, let: Let) -> Any:
+        operand, address, masked = let.data
+        dtype, pointer = DType.of(let.kind), self.pointers[operand]
+        base, stride, vectors = self._place(address)
+        where = self.values[let.args[0]] if masked else None
+        if self.along < 0 or (stride == 0 and vectors is None and not isinstance(where, list)):
+            return self._scalar_load(pointer, base, dtype, where)
+        masks = None if where is None else self._wide(where)
+        if self.mask is not None:
+            masks = [self.mask if masks is None else self.b.and_(masks[0], self.mask)]
+        if dtype.bits < 8:
+            return self._packed_load(pointer, base, stride, vectors, dtype, masks)
+        if vectors is None and stride == 1:
+            return [
+                self._contiguous(pointer, self.f.add(base, u * self.width), dtype, masks and masks[u])
+                for u in range(self.rounds)
+            ]
+        if vectors is None and stride == -1 and masks is None:
+            return [self._reversed(pointer, self.f.sub(base, u * self.width), dtype) for u in range(self.rounds)]
+        lanes = self._lanes(base, stride, vectors)
+        return [self._gather(pointer, at, dtype, masks and masks[u]) for u, at in enumerate(lanes)]
+
+    def _scalar_load(self, pointer: Value, base: Int, dtype: DType, where: Value | None) -> Value:
+        if where is None:
+            return self.f.load(pointer, base, dtype)
+        zero = constant(convert.compute_type(dtype), 0)
+        return self.f.choose(where, lambda: [self.f.load(pointer, base, dtype)], lambda: [zero])[0]
+
+    def _contiguous(self, pointer: Value, at: Int, dtype: DType, mask: Value | None) -> Value:
+        if mask is None:
+            return self.f.load(pointer, at, dtype, self.width)
+        stored = vector(convert.stored_type(dtype), self.width)
+        arguments = [self.f.at(pointer, at, dtype), ir.Constant(I32, dtype.bits // 8), mask, constant(stored, 0)]
+        raw = self._intrinsic(f"llvm.masked.load.{mangled(stored)}.p0", stored, arguments)
+        return convert.widen(self.f, raw, dtype)
+
+    def _reversed(self, pointer: Value, last: Int, dtype: DType) -> Value:
+        value = self.f.load(pointer, self.f.sub(last, self.width - 1), dtype, self.width)
+        return self.f.shuffle(value, value, range(self.width - 1, -1, -1))
+
+    def _pointers(self, pointer: Value, lanes: Value, dtype: DType) -> Value:
+        found = self.b.gep(pointer, [lanes], source_etype=convert.stored_type(dtype))
+        found.type = ir.VectorType(POINTER, self.width)
+        return found
+
+    def _all_lanes(self) -> Value:
+        return constant(ir.VectorType(I1, self.width), 1)
+
+    def _gather(self, pointer: Value, lanes: Value, dtype: DType, mask: Value | None) -> Value:
+        stored = vector(convert.stored_type(dtype), self.width)
+        mask = self._all_lanes() if mask is None else mask
+        arguments = [
+            self._pointers(pointer, lanes, dtype), ir.Constant(I32, dtype.bits // 8), mask, constant(stored, 0)
+        ]  # fmt: skip
+        raw = self._intrinsic(f"llvm.masked.gather.{mangled(stored)}.v{self.width}p0", stored, arguments)
+        return convert.widen(self.f, raw, dtype)
+
+    def _packed_load(
+        self, pointer: Value, base: Int, stride: Int, vectors: list[Value] | None, dtype: DType, masks: Any
+    ) -> list[Value]:
+        """Types smaller than a byte, lane by lane; lanes that do not count read element 0 of the address."""
+        found = []
+        for u, lanes in enumerate(self._lanes(base, stride, vectors)):
+            if masks is not None:
+                first = self.b.extract_element(lanes, ir.Constant(I32, 0))
+                lanes = self.b.select(masks[u], lanes, self.f.splat(first, self.width))
+            indices = [self.f.lane(lanes, k) for k in range(self.width)]
+            found.append(self.f.gather(pointer, indices, dtype))
+        return found
+
+    def _store(self, store: Store) -> None:
+        value = self.values[store.value]
+        pointer, dtype = self.pointers[store.operand], self.dtypes[store.operand]
+        base, stride, vectors = self._place(store.address)
+        if self.along < 0:
+            self.f.store(value, pointer, base, dtype)
+            return
+        values = self._wide(value)
+        if vectors is None and stride == 1:
+            for u, v in enumerate(values):
+                self._put(pointer, self.f.add(base, u * self.width), v, dtype)
+            return
+        mask = self._all_lanes() if self.mask is None else self.mask
+        for v, lanes in zip(values, self._lanes(base, stride, vectors), strict=True):
+            raw = convert.narrow(self.f, v, dtype)
+            arguments = [raw, self._pointers(pointer, lanes, dtype), ir.Constant(I32, dtype.bits // 8), mask]
+            self._intrinsic(f"llvm.masked.scatter.{mangled(raw.type)}.v{self.width}p0", ir.VoidType(), arguments)
+
+    def _put(self, pointer: Value, at: Int, value: Value, dtype: DType) -> None:
+        if self.mask is None:
+            self.f.store(value, pointer, at, dtype)
+            return
+        raw = convert.narrow(self.f, value, dtype)
+        arguments = [raw, self.f.at(pointer, at, dtype), ir.Constant(I32, dtype.bits // 8), self.mask]
+        self._intrinsic(f"llvm.masked.store.{mangled(raw.type)}.p0", ir.VoidType(), arguments)
+
+    def _intrinsic(self, name: str, returns: ir.Type, arguments: Sequence[Value]) -> Value:
+        module = self.f.module
+        known = module.globals.get(name)
+        if known is None:
+            known = ir.Function(module, ir.FunctionType(returns, [a.type for a in arguments]), name)
+        return self.b.call(known, list(arguments))
+
+    def _stage(self, stage: Stage) -> None:
+        raise NotImplementedError
+
+
+def _addresses(body: Sequence[Statement]) -> set[int]:
+    """Numbers of the addresses that a body uses."""
+    found: set[int] = set()
+    for statement in statements(body):
+        if isinstance(statement, (Store, Stage)):
+            found.add(statement.address)
+        elif isinstance(statement, Let) and statement.op == "load":
+            found.add(statement.data[1])
+        elif isinstance(statement, Let) and statement.op == "index":
+            found.add(statement.data)
+    return found

@@ -1,0 +1,210 @@
+"""Lowers a node, or a group of nodes, to launches of loop nests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ge_backend_cpu.kernel import Kernel, Launch, result, source
+from ge_backend_cpu.loops.expr import Expr
+from ge_backend_cpu.loops.index import Affine, Axis, CutAxis, SplitAxis, Unsupported
+from ge_backend_cpu.loops.registry import rules
+from ge_backend_cpu.loops.schedule import Schedule, Target, schedule
+from ge_backend_cpu.loops.tensor import Domain, Index, Tensor, Tracer, address
+from ge_core.backend import Storage, operands
+from ge_core.ir import dims
+from ge_core.ir.dims import Size
+from ge_core.ir.dtype import DType
+from ge_core.ir.graph import Node, Value, source_of
+from ge_core.ir.types import Layout, Shape, TensorType
+
+MOST_BOXES = 64
+"""Parts of a domain that one group is computed in at most."""
+
+
+@dataclass
+class Lowered:
+    """What runs for a node.
+
+    Attributes:
+        in_place: pairs (operand, output) that may share memory.
+        picoseconds: estimate.
+    """
+
+    launches: list[Launch] = field(default_factory=list)
+    in_place: tuple[tuple[int, int], ...] = ()
+    workspace: Size = 0
+    picoseconds: Size = 0
+
+
+def lower(node: Node, inputs: Sequence[Storage] = (), outputs: Sequence[Storage] = ()) -> Lowered:
+    """Launches for a node whose operators all have rules; operands are stored as told, by default row-major.
+
+    Raises:
+        Unsupported: loop nests cannot compute it.
+    """
+    return _Lowering(node, inputs, outputs).run()
+
+
+class _Lowering:
+    def __init__(self, node: Node, inputs: Sequence[Storage], outputs: Sequence[Storage]) -> None:
+        self.node = node
+        self.sources = operands(node)
+        self.layouts = [inputs[k].layout if k < len(inputs) else None for k in range(len(self.sources))]
+        self.results = [outputs[k].layout if k < len(outputs) else None for k in range(len(node.outputs))]
+        self.tracer = Tracer()
+        self.dtypes: list[DType] = [v.dtype if v is not None else DType.of("uint8") for v in self.sources]
+        self.dtypes += [v.dtype for v in node.outputs]
+
+    def run(self) -> Lowered:
+        tensors = self._traced()
+        lowered = Lowered()
+        pending = list(range(len(self.node.outputs)))
+        while pending:
+            first = pending[0]
+            group = [k for k in pending if _same(tensors[k], tensors[first], self.results[k], self.results[first])]
+            followers = [k for k in pending if k not in group and _reduced_form(tensors[k], tensors[first])]
+            for domain, values in self._boxes(tensors, group, followers):
+                self._launch(lowered, domain, values)
+            pending = [k for k in pending if k not in group and k not in followers]
+        if len(lowered.launches) != 1:
+            lowered.in_place = ()
+        return lowered
+
+    # From nodes to tensors
+
+    def _traced(self) -> list[Tensor]:
+        known: dict[Value, Tensor] = {}
+        node = self.node
+        for k, value in enumerate(node.inputs):
+            if value is not None:
+                known[value] = self._operand(k, value)
+        if node.op != "ge.Fused":
+            return self._applied(node, known)
+        region = node.regions["body"]
+        for param, outer in zip(region.params, node.inputs, strict=True):
+            assert outer is not None
+            known[param] = known[outer]
+        for k, capture in enumerate(region.captures):
+            known[capture.param] = self._operand(len(node.inputs) + k, capture.outer)
+        for inner in region.nodes:
+            for value, tensor in zip(inner.outputs, self._applied(inner, known), strict=True):
+                known[value] = tensor
+        return [known[v] for v in region.outputs]
+
+    def _operand(self, k: int, value: Value) -> Tensor:
+        if not isinstance(value.type, TensorType) or value.type.shape is None:
+            raise Unsupported(f"an operand of type {value.type}")
+        constant = source_of(value).constant
+        if constant is not None and value.type.elements == 1:
+            simple = self.tracer.constant(constant.array(), value.dtype, value.shape)
+            if simple is not None:
+                return simple
+        return self.tracer.operand(k, value.dtype, value.shape, self.layouts[k])
+
+    def _applied(self, node: Node, known: dict[Value, Tensor]) -> list[Tensor]:
+        rule = rules().get(node.op)
+        if rule is None:
+            raise Unsupported(f"{node.op} is no loop nest")
+        for v in node.outputs:
+            if not isinstance(v.type, TensorType) or v.type.shape is None:
+                raise Unsupported(f"a result of type {v.type}")
+        found = list(rule(self.tracer, node, [None if v is None else known.get(v) for v in node.inputs]))
+        assert len(found) == len(node.outputs), node.op
+        return found
+
+    # From tensors to nests
+
+    def _boxes(
+        self, tensors: Sequence[Tensor], group: Sequence[int], followers: Sequence[int]
+    ) -> list[tuple[Domain, list[tuple[int, Expr]]]]:
+        """Boxes that together make up the outputs' shape, with the outputs' values in each."""
+        work = [Domain.of(tensors[group[0]].shape)]
+        done: list[tuple[Domain, list[tuple[int, Expr]]]] = []
+        while work:
+            domain = work.pop()
+            self.tracer.main = domain
+            try:
+                values = [(k, tensors[k].at(domain.index)) for k in group]
+                values += [(k, tensors[k].at(_reduced_index(domain, tensors[k].shape))) for k in followers]
+            except SplitAxis as need:
+                if need.axis not in domain.axes:
+                    raise Unsupported(str(need)) from need
+                work.append(domain.split(need.axis, need.inner))
+            except CutAxis as need:
+                if need.axis not in domain.axes:
+                    raise Unsupported(str(need)) from need
+                work += reversed(domain.cut(need.axis, need.place))
+            else:
+                done.append((domain, values))
+            if len(work) + len(done) > MOST_BOXES:
+                raise Unsupported(f"more than {MOST_BOXES} parts")
+        return done
+
+    def _launch(self, lowered: Lowered, domain: Domain, values: Sequence[tuple[int, Expr]]) -> None:
+        count = len(self.sources)
+        targets = []
+        for k, value in values:
+            shape = self.node.outputs[k].shape
+            place = address(shape, self.results[k])
+            index = domain.index if _same_shape(shape, domain.shape) else _reduced_index(domain, shape)
+            targets.append(Target(count + k, self.dtypes[count + k], place(index), value))
+        axes = _storage_order(domain, self.results[values[0][0]])
+        plan = schedule(axes, targets, self.dtypes)
+        lowered.launches.append(
+            Launch(
+                kernel=Kernel("loops", plan.program.to_json()),
+                operands=tuple(source(k) if k < count else result(k - count) for k in plan.operands),
+                params=plan.params,
+                extent=plan.extent,
+                picoseconds=plan.picoseconds,
+                barrier=not lowered.launches,
+            )
+        )
+        lowered.picoseconds = lowered.picoseconds + plan.picoseconds
+        lowered.in_place = tuple(self._in_place(plan, targets))
+
+    def _in_place(self, plan: Schedule, targets: Sequence[Target]) -> list[tuple[int, int]]:
+        count = len(self.sources)
+        pairs = []
+        for k, last in plan.last_read.items():
+            if not 0 <= k < count or k in plan.reads_elsewhere or self._is_constant(k):
+                continue
+            for target in targets:
+                same = self.dtypes[k].bits == target.dtype.bits
+                if same and last <= plan.first_write[target.operand]:
+                    pairs.append((k, target.operand - count))
+        return pairs
+
+    def _is_constant(self, k: int) -> bool:
+        value = self.sources[k]
+        return value is not None and source_of(value).constant is not None
+
+
+def _same(a: Tensor, b: Tensor, layout_a: Layout | None, layout_b: Layout | None) -> bool:
+    return _same_shape(a.shape, b.shape) and layout_a == layout_b
+
+
+def _same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    return len(a) == len(b) and all(dims.equal(x, y) is True for x, y in zip(a, b, strict=True))
+
+
+def _reduced_form(small: Tensor, large: Tensor) -> bool:
+    """Whether a result has the shape of another one with some dims of size 1."""
+    if small.rank != large.rank or small.rank == 0:
+        return False
+    return all(a == 1 or dims.equal(a, b) is True for a, b in zip(small.shape, large.shape, strict=True))
+
+
+def _reduced_index(domain: Domain, small: Shape) -> Index:
+    return tuple(Affine() if d == 1 else i for d, i in zip(small, domain.index, strict=True))
+
+
+def _storage_order(domain: Domain, layout: Layout | None) -> list[Axis]:
+    """The domain's axes in the order in which the result is stored."""
+    if layout is None:
+        return list(domain.axes)
+    ordered: list[Axis] = []
+    for dim in layout.order:
+        ordered += [a for a in domain.axes if domain.index[dim].coefficient(a) != 0]
+    return ordered
