@@ -10,6 +10,7 @@ import numpy as np
 from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk
 from ge_backend_cpu.image import Mapped
 from ge_backend_cpu.places import External, Places, PreparedKey
+from ge_backend_cpu.profile import kernel_time
 from ge_backend_cpu.straight import StraightPlan, straight_steps
 from ge_backend_cpu.table import Series, Table
 from ge_backend_cpu.team import Team
@@ -18,7 +19,7 @@ from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.frame import Frame, Layouts, Packed
 from ge_core.plan.plan import ExecutionPlan, KernelStep
-from ge_core.plan.profile import StepTime, profile, step_time
+from ge_core.plan.profile import StepTime, profile
 from ge_core.plan.states import StateStore
 
 
@@ -118,14 +119,15 @@ class Entry:
         if self.straight is None:
             assert self.executor is not None
             return profile(self.executor, inputs, states)
-        taken: dict[int, float] = {}
+        taken: dict[int, tuple[float, int]] = {}
 
-        def told(step: int, seconds: float) -> None:
-            taken[step] = taken.get(step, 0.0) + seconds
+        def told(step: int, seconds: float, threads: int) -> None:
+            before, most = taken.get(step, (0.0, 1))
+            taken[step] = before + seconds, max(most, threads)
 
         self.straight.timed(inputs, states, told)
-        steps = self.straight.steps
-        return [step_time(self.plan, steps[i], seconds) for i, seconds in taken.items()]
+        steps, env = self.straight.steps, self.straight.prepare(inputs)[0].env
+        return [kernel_time(self.plan, steps[i], *measured, env) for i, measured in taken.items()]
 
 
 class CpuExecutable:

@@ -262,8 +262,8 @@ class StraightPlan:
 
         return read
 
-    def timed(self, inputs: Sequence[Any], states: StateStore, told: Callable[[int, float], None]) -> None:
-        """Run once, row by row, and tell the position of the step and the seconds of each row."""
+    def timed(self, inputs: Sequence[Any], states: StateStore, told: Callable[[int, float, int], None]) -> None:
+        """Run once, row by row, and tell the position of the step, seconds and threads of each row."""
         placement, table = self.prepare(inputs)
 
         def walk_rows(context: Context, table: Table) -> None:
@@ -275,7 +275,7 @@ class StraightPlan:
                 seconds = time.perf_counter() - started
                 if code:
                     raise_status(self.plan, self.steps, table, code + (row << 8))
-                told(int(step), seconds)
+                told(int(step), seconds, 1 if alone else self.team.threads)
             context.table = None
 
         self._call(inputs, states, placement, table, walk_rows)

@@ -1,0 +1,143 @@
+"""What one core of this machine does at best: multiply-adds per second, bytes per second from cache and memory.
+
+Measured once with two small kernels and kept in the user's cache, for profiles and for cost models.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ge_backend_cpu.cache import Cache, generator_version
+from ge_backend_cpu.compile import compiled
+from ge_backend_cpu.emit import FLOAT, Function, constant, vector
+from ge_backend_cpu.image import Mapped, joined
+from ge_backend_cpu.isa import Isa, host
+from ge_backend_cpu.kernel import Kernel, family
+from ge_core.ir.dtype import DType
+from ge_core.plan.aligned import aligned_bytes
+
+F32 = DType.of("float32")
+MULTIPLY_ADD = Kernel("probe.multiply_add", {})
+"""Operand: a result; work items are rounds of independent multiply-adds on all registers but a few."""
+READ = Kernel("probe.read", {"vectors": 8})
+"""Operands: data, a result; work items are blocks of eight vectors."""
+
+_NEAR, _FAR = 1 << 18, 1 << 26
+"""Bytes that stay in the second-level cache, and bytes that no cache below the last holds."""
+_SECONDS = 0.02
+"""Per measurement, of which the best part counts."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One core's best.
+
+    Attributes:
+        flops: float32 operations per second (a multiply-add is two).
+        near, far: bytes per second read from the second-level cache and from memory.
+    """
+
+    flops: float
+    near: float
+    far: float
+
+
+@family("probe.multiply_add")
+def emit_multiply_add(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
+    """acc = acc * a + b in as many accumulators as there are registers, less four."""
+    f = Function(module, symbol, isa, 1)
+    a, b = (f.splat(f.load(f.operands[0], k, F32)) for k in range(2))
+    zero = constant(vector(FLOAT, isa.lanes), 0.0)
+    with f.loop(f.lo, f.hi, carry=[zero] * _accumulators(isa)) as loop:
+        loop.next = [f.fma(value, a, b) for value in loop.values]
+    total = zero
+    for value in loop.values:
+        total = f.b.fadd(total, value)
+    f.store(total, f.operands[0], 0, F32)
+    f.finish()
+
+
+@family("probe.read")
+def emit_read(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
+    f = Function(module, symbol, isa, 2)
+    count, zero = parameters["vectors"], constant(vector(FLOAT, isa.lanes), 0.0)
+    with f.loop(f.lo, f.hi, carry=[zero] * count) as loop:
+        start = f.mul(loop.index, count * isa.lanes)
+        parts = [f.load(f.operands[0], f.add(start, k * isa.lanes), F32, isa.lanes) for k in range(count)]
+        loop.next = [f.b.fadd(value, part) for value, part in zip(loop.values, parts, strict=True)]
+    total = zero
+    for value in loop.values:
+        total = f.b.fadd(total, value)
+    f.store(total, f.operands[1], 0, F32)
+    f.finish()
+
+
+def _accumulators(isa: Isa) -> int:
+    return isa.registers - 4
+
+
+@lru_cache(maxsize=1)
+def machine() -> Machine:
+    """This machine's figures: from the user's cache, else measured (0.1 s)."""
+    from llvmlite.binding import get_host_cpu_name
+
+    cache, key = Cache(), f"{0:02}machine-{host()}-{get_host_cpu_name()}-{generator_version()}"
+    stored = cache.get(key)
+    if stored is not None:
+        return Machine(**json.loads(stored))
+    found = measure(host())
+    cache.put(key, json.dumps(asdict(found)).encode())
+    return found
+
+
+def measure(isa: Isa) -> Machine:
+    """Measure now, on one thread."""
+    codes = compiled([MULTIPLY_ADD, READ], isa, workers=0, cache=Cache())
+    code = Mapped(joined(codes.values()))
+    out = np.zeros(64, np.float32)
+    data = aligned_bytes(_FAR)
+    data.fill(0)
+    multiply, read = (_callable(code, kernel) for kernel in (MULTIPLY_ADD, READ))
+    block = READ.parameters["vectors"] * isa.lanes * 4
+    rounds, blocks = 4000, _FAR // block
+
+    def near() -> None:
+        for _ in range(16):
+            read([data, out], 0, _NEAR // block)
+
+    return Machine(
+        flops=_rate(lambda: multiply([out], 0, rounds), rounds * _accumulators(isa) * isa.lanes * 2),
+        near=_rate(near, 16 * _NEAR),
+        far=_rate(lambda: read([data, out], 0, blocks), _FAR),
+    )
+
+
+def _rate(call: Callable[[], object], amount: float) -> float:
+    """The best amount per second, to two digits so that it does not change from day to day."""
+    best, end = float("inf"), time.perf_counter() + _SECONDS
+    while time.perf_counter() < end or best == float("inf"):
+        started = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - started)
+    return float(f"{amount / best:.1e}")
+
+
+def _callable(code: Mapped, kernel: Kernel) -> Callable[[Sequence[np.ndarray], int, int], int]:
+    word = ctypes.c_int64
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, word, word)
+    function = kind(code.address(kernel.symbol))
+
+    def call(operands: Sequence[np.ndarray], lo: int, hi: int) -> int:
+        words = np.array([w for k in range(len(operands)) for w in (k, 0)], np.int64)
+        bases = np.array([a.ctypes.data for a in operands], np.uint64)
+        return int(function(words.ctypes.data, bases.ctypes.data, lo, hi))
+
+    return call
