@@ -21,13 +21,13 @@ from ge_core.memory.problem import Problem, prepare
 from ge_core.memory.profile import bound_of, granule_of, live_profile, round_up
 from ge_core.memory.skyline import on_top
 
-Effort = Literal["fast", "default"]
+Effort = Literal["fast", "default", "exact"]
 
-WORK = {"fast": 150_000, "default": 15_000_000}
+WORK = {"fast": 150_000, "default": 15_000_000, "exact": 15_000_000}
 """What all may cost, in units of about 0.1 microseconds; the first pass always runs."""
 PREPARING = 80
 """What one buffer costs before the first pass."""
-MOST_PAIRS = {"fast": 1_000_000, "default": 6_000_000}
+MOST_PAIRS = {"fast": 1_000_000, "default": 6_000_000, "exact": 6_000_000}
 """Interfering pairs beyond which only the skyline runs."""
 PASSES = 400
 """Learned passes at most; later ones seldom find anything."""
@@ -45,9 +45,12 @@ def place(
     Args:
         buffers: with distinct names. Buffers (or rectangles) that are empty or never live get place 0.
         effort: "fast" is for run time, when shapes change: a few passes. "default" goes on learning for up to a few
-            seconds on inputs that are hard (real models are not).
-        capacity: bytes that the arena may have at most.
-        time_limit: seconds after which no further placer starts. Without it the result depends on `buffers` alone.
+            seconds on inputs that are hard (real models are not). "exact" then searches for a perfect plan, for up to
+            a minute; it is made for `pip install numba`, without which it gets a hundredth as far, and skips inputs
+            with compound or fixed buffers.
+        capacity: bytes that the arena may have at most; the exact search stops as soon as it fits.
+        time_limit: seconds after which no further placer starts. Without it the result depends on `buffers` alone
+            (with "exact", as long as that minute is not reached).
 
     Raises:
         PlanError: two buffers with one name, fixed buffers that overlap, or no plan found within `capacity`.
@@ -70,6 +73,11 @@ def place(
                 best, size, planner = places, peak, planner_now
             if size <= bound or (deadline is not None and monotonic() > deadline):
                 break
+    if effort == "exact" and size > (bound if capacity is None else max(bound, capacity)) and not problem.dense:
+        from ge_core.memory.exact import search  # late: it may bring numba, which takes half a second
+
+        for places in search(problem, bound, size, capacity, deadline):
+            best, size, planner = places, max(map(int.__add__, places, problem.size)), "exact"
     offsets = {buffer.name: buffer.fixed_offset or 0 for buffer in buffers}
     offsets.update(zip(problem.names, best, strict=True))
     no_reuse = sum(problem.size) if problem.uniform else sum(map(round_up, problem.size, problem.alignment))
@@ -130,6 +138,6 @@ def _too_large(buffers: Sequence[CompoundBuffer], plan: MemoryPlan, capacity: in
     return PlanError(
         f"the buffers need {plan.size} bytes, the arena has {capacity}",
         expected=f"at least {plan.lower_bound} bytes" + (", whatever the plan" if certain else ""),
-        fix="give the arena more room or shorten lives" + ("" if certain else ""),
+        fix="give the arena more room or shorten lives" + ("" if certain else ", or try effort='exact'"),
         details=[f"alive at step {peak}: {name!r}, {size} bytes" for size, name in alive[:20]],
     )

@@ -49,7 +49,7 @@ def test_an_overlap_of_inner_rectangles_is_found():
 
 
 @given(problems, st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_it_agrees_with_painting(buffers, data):
     plan = place(buffers)
     moved = dict(plan.offsets)

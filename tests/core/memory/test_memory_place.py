@@ -21,12 +21,12 @@ from ge_core.memory.problem import prepare
 from ge_core.memory.profile import granule_of
 from tests.core.memory.problems import painted_faults, plain_problems, problems, random_buffers
 
-EFFORTS = ("fast", "default")
+EFFORTS = ("fast", "default", "exact")
 buffer = CompoundBuffer.simple
 
 
 @given(problems, st.sampled_from(EFFORTS))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_plan_is_valid_and_bounded(buffers, effort):
     plan = place(buffers, effort=effort)
     assert validate(buffers, plan) == []
