@@ -115,6 +115,18 @@ def _matmul(m: Match, b: Builder, bias: Value | None) -> Value:
     return result
 
 
+@rule(_norm(Node("Reshape", Node("MatMul", X, ConstantPattern("w")), Any_(), name="rows")), single_use=True)
+def into_flattened_rows(m: Match, b: Builder) -> Value:
+    """A product in more dimensions whose rows are flattened for the normalisation."""
+    rows = m.node("rows").output
+    m.require(rows.rank == 2 and m["w"].rank == 2 and rows.shape[1] == m["w"].shape[1], "the channels are no columns")
+    affine = _affine(m)
+    product = b.MatMul(m["x"], _weights(b, m["w"], affine.scale))
+    y = b.Add(product, b.constant(_bias(b, affine, None, m["w"])))
+    result: Value = rebuilt(b, m.node("rows"), [y, m.node("rows").inputs[1]])
+    return result
+
+
 @rule(_norm(X))
 def as_affine(m: Match, b: Builder) -> Value:
     affine, x = _affine(m), m["x"]
@@ -131,4 +143,4 @@ class FoldBatchNorm(RewritePass):
 
     @property
     def rules(self) -> Sequence[Rule]:
-        return (into_conv, into_conv_transpose, into_matmul, into_linear, as_affine)
+        return (into_conv, into_conv_transpose, into_matmul, into_linear, into_flattened_rows, as_affine)

@@ -4,7 +4,7 @@
 |---|---|
 | fold | constant folding, algebraic and shape simplification |
 | dce | removal of dead code, merging of equal nodes and constants |
-| fusion | batch normalisation into weights, recognition of composites |
+| fusion | batch normalisation and factors into weights, recognition of composites |
 | layout | transposes that sink and cancel |
 
 The canonical form is always made: backends rely on it. The switches memory, reorder and select belong to the passes
@@ -31,6 +31,7 @@ from ge_core.passes.infer_types import InferTypes
 from ge_core.passes.manager import PassManager
 from ge_core.passes.precision import StoreWeightsInHalf
 from ge_core.passes.recognise import RECOGNISERS
+from ge_core.passes.scales import FoldScales
 from ge_core.passes.shapes import Shapes
 from ge_core.passes.transposes import MergeTransposes, SinkTransposes
 
@@ -46,7 +47,7 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
     cleaning = PassManager(tuple(simplify), "simplify", fixpoint=True)
     passes: list[Pass] = [InferTypes(), cleaning]
     if fusion:
-        passes += [*RECOGNISERS, FoldBatchNorm(), cleaning]
+        passes += [*RECOGNISERS, FoldBatchNorm(), FoldScales(), cleaning]
     if layout:
         passes += [SinkTransposes(), cleaning]
     if precision == "speed":

@@ -16,7 +16,7 @@ from ge_core.ir.graph import Node as IrNode
 from ge_core.ir.graph import Value, constant_of, source_of
 from ge_core.ir.types import TensorType
 from ge_core.ops.pointwise import POINTWISE
-from ge_core.passes.matching import Any_, Constant, Either, Match, Node, NoMatch, attribute, same_shape
+from ge_core.passes.matching import Any_, Constant, Either, Match, Node, NoMatch, attribute, ints_of, same_shape
 from ge_core.passes.reshaping import expand, reshape
 from ge_core.passes.rewrite import RewritePass, Rule, rebuilt, rule
 
@@ -259,6 +259,52 @@ def keep_reduced(m: Match, b: Builder) -> Value:
     return kept
 
 
+def _selected(m: Match) -> tuple[int, int]:
+    """(axis, index) of a Gather that takes one position, counted from the front."""
+    index, x = ints_of(m["index"]), m.root.inputs[0]
+    assert x is not None
+    m.require(m["index"].rank == 0 and index is not None, "not one known position")
+    assert index is not None
+    axis = attribute(m.root, "axis") % x.rank
+    size = x.shape[axis]
+    m.require(isinstance(size, int) and -size <= index[0] < size, "the axis has no fixed size")
+    assert isinstance(size, int)
+    return axis, index[0] % size
+
+
+@rule(Node("Gather", Node("Transpose", X, name="t"), Any_("index")))
+def select_before_transpose(m: Match, b: Builder) -> Value:
+    """One position of a transposed value is a transposed position, or one as it is."""
+    axis, index = _selected(m)
+    perm = m.node("t").attrs.get("perm")
+    m.require(isinstance(perm, tuple), "the permutation is not written out")
+    assert isinstance(perm, tuple)
+    source = [p for p in perm if isinstance(p, int)]
+    gone = source.pop(axis)
+    part: Value = b.Gather(m["x"], b.constant(np.int64(index)), axis=gone)
+    rest = [p - (p > gone) for p in source]
+    if rest == sorted(rest):
+        return part
+    result: Value = b.Transpose(part, perm=rest)
+    return result
+
+
+@rule(Node("Gather", Node("Reshape", X, Any_(), name="unflatten"), Any_("index")))
+def select_of_unflattened(m: Match, b: Builder) -> Value:
+    """One of n parts into which an axis was cut is a Slice of that axis (packed queries, keys and values)."""
+    axis, index = _selected(m)
+    whole, cut = m.shape(m["x"]), m.shape(m.node("unflatten").output)
+    m.require(len(cut) == len(whole) + 1 and axis + 1 < len(cut), "the axis was not cut in two")
+    width = cut[axis + 1]
+    m.require(
+        cut[:axis] + cut[axis + 2 :] == whole[:axis] + whole[axis + 1 :] and cut[axis] * width == whole[axis],
+        "the axis was not cut in two",
+    )
+    ends = (b.ints(index * width), b.ints((index + 1) * width), b.constant(np.array([axis], np.int64)))
+    result: Value = b.Slice(m["x"], *ends)
+    return result
+
+
 _ROWS = Node("MatMul", Node("Reshape", X, Any_(), name="rows"), Any_("w"))
 
 
@@ -283,5 +329,6 @@ class Shapes(RewritePass):
     def rules(self) -> Sequence[Rule]:
         return (
             slice_form, expand_twice, reshape_twice, broadcast_later, pad_nothing, concat_one, concat_parts,
-            concat_of_split, concat_of_slices, split_into_one, gather_all, keep_reduced, product_of_rows,
+            concat_of_split, concat_of_slices, split_into_one, gather_all, select_before_transpose,
+            select_of_unflattened, keep_reduced, product_of_rows,
         )  # fmt: skip

@@ -5,6 +5,7 @@ Attention: softmax(scale · q kᵀ + mask) v, per batch and head. Results differ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,19 @@ import numpy as np
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Node as IrNode
 from ge_core.ir.graph import Value, constant_of
-from ge_core.passes.matching import Any_, Either, Match, Node, NoMatch, Pattern, Scalar, attribute, ints_of, maybe
+from ge_core.passes.matching import (
+    Any_,
+    Either,
+    Match,
+    Node,
+    NoMatch,
+    Pattern,
+    Scalar,
+    attribute,
+    ints_of,
+    maybe,
+    scalar_of,
+)
 from ge_core.passes.recognise.index_forms import IndexForms
 from ge_core.passes.recognise.masks import MASK_RULES, Limits, hides, limits_of, may_hide_a_whole_row
 from ge_core.passes.reshaping import expand, reshape
@@ -187,10 +200,36 @@ def grouped_heads(m: Match, b: Builder) -> list[Value]:
     return [made]
 
 
+@rule(Node("Attention", rest=True))
+def scaled_queries(m: Match, b: Builder) -> list[Value]:
+    """A factor on the queries, before heads are split, joins the scale."""
+    node, q = m.root, m.root.inputs[0]
+    assert q is not None
+    chain: list[IrNode] = []
+    while (at := q.producer) is not None and at.op in ("Reshape", "Transpose") and q.use_count == 1 and len(chain) < 4:
+        chain.append(at)
+        assert at.inputs[0] is not None
+        q = at.inputs[0]
+    m.applies(at is not None and at.op == "Mul" and q.use_count == 1, "the queries are not scaled")
+    assert at is not None
+    x, factor = at.inputs if scalar_of(at.inputs[1]) is not None else at.inputs[::-1]
+    number = scalar_of(factor)
+    m.applies(number is not None and x is not None and x.tensor.shape == q.tensor.shape, "the queries are not scaled")
+    assert x is not None and node.inputs[0] is not None
+    scale = attribute(node, "scale")
+    size = node.inputs[0].shape[-1] if node.inputs[0].rank == 4 else None
+    m.require(scale is not None or isinstance(size, int), "the scale depends on a size")
+    own = float(scale) if scale is not None else 1 / math.sqrt(size)  # type: ignore[arg-type]
+    for each in reversed(chain):
+        x = rebuilt(b, each, [x, *each.inputs[1:]])
+    made = rebuilt(b, node, [x, *node.inputs[1:]], scale=own * float(number))
+    return [made] if isinstance(made, Value) else list(made)
+
+
 @dataclass(frozen=True)
 class RecogniseAttention(RewritePass):
     """Enters regions."""
 
     @property
     def rules(self) -> Sequence[Rule]:
-        return (attention, grouped_heads, *MASK_RULES)
+        return (attention, grouped_heads, scaled_queries, *MASK_RULES)

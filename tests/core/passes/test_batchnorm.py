@@ -49,6 +49,16 @@ def test_linear() -> None:
     check(build, [normal(2, 4)], FoldBatchNorm(), gives=["MatMul", "Add"] * 2, tolerance=1e-6)
 
 
+def test_rows_that_are_flattened_for_it() -> None:
+    def build(b: Builder) -> None:
+        x = b.input("x", "float32", (N, 5, 4))
+        rows = b.Reshape(b.MatMul(x, normal(4, 3)), b.ints(5 * N, 3))
+        b.outputs(b.Reshape(norm(b, rows, 3), b.ints(N, 5, 3)))
+
+    gives = ["MatMul", "Add", "Reshape", "Reshape"]
+    check(build, [normal(2, 5, 4)], FoldBatchNorm(), gives=gives, tolerance=1e-6)
+
+
 def test_elsewhere_it_is_a_product_and_a_sum() -> None:
     def build(b: Builder) -> None:
         b.outputs(norm(b, b.Relu(b.input("x", "float32", (N, 4, 3))), 4))

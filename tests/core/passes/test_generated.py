@@ -18,6 +18,7 @@ from ge_core.passes.dce import DeadCode
 from ge_core.passes.fold import ConstantFolding
 from ge_core.passes.infer_types import InferTypes
 from ge_core.passes.recognise import RECOGNISERS
+from ge_core.passes.scales import FoldScales
 from ge_core.passes.shapes import Shapes
 from ge_core.passes.transposes import MergeTransposes, SinkTransposes
 from tests.core.passes.compare import assert_close, assert_same_bits
@@ -37,6 +38,7 @@ EXACT = [
 # Canonicalise rewrites Gemm, Algebraic rewrites Pow(x, 2), SinkTransposes renames reduced axes: another order of the
 # same sum, or one rounding less.
 ROUNDING = [Canonicalise(), Algebraic(), SinkTransposes()]
+ALL = [*EXACT, *ROUNDING, *RECOGNISERS, FoldBatchNorm(), FoldScales()]
 
 
 def _reference(model: Model) -> list[list]:
@@ -94,7 +96,9 @@ def test_any_switches_keep_values(model: Model, switches: set[str], precision: b
 
 
 @few
-@given(model=models(edges=False), order=st.permutations([*EXACT, *ROUNDING, *RECOGNISERS, FoldBatchNorm()]))
+@given(
+    model=models(edges=False), order=st.permutations([*EXACT, *ROUNDING, *RECOGNISERS, FoldBatchNorm(), FoldScales()])
+)
 def test_passes_in_any_order_keep_values(model: Model, order: list[Pass]) -> None:
     """Two correct rules in the wrong company must stay correct."""
     want = _reference(model)

@@ -158,6 +158,25 @@ def test_shared_key_heads(how: str) -> None:
     check(build, arrays(kv_heads=2), *PASSES, gives=["Attention"], tolerance=1e-6)
 
 
+def test_a_factor_on_the_queries_joins_the_scale() -> None:
+    def double(b: Builder) -> None:
+        x, (_, k, v) = b.input("x", "float32", (B, S, 32)), qkv(b)
+        q = b.Transpose(b.Reshape(b.Mul(x, 0.25), b.ints(B, S, 4, 8)), perm=[0, 2, 1, 3])
+        b.outputs(b.Attention(q, k, v, scale=2.0), b.Attention(q, k, v))
+
+    inputs = [normal(2, 5, 32), *arrays()]
+    graph, _ = check(double, inputs, RecogniseAttention(), tolerance=1e-5)
+    assert "Mul" in ops(graph), "the scaled queries have two readers"
+
+    def single(b: Builder) -> None:
+        x, (_, k, v) = b.input("x", "float32", (B, S, 32)), qkv(b)
+        q = b.Transpose(b.Reshape(b.Mul(x, 0.25), b.ints(B, S, 4, 8)), perm=[0, 2, 1, 3])
+        b.outputs(b.Attention(q, k, v))
+
+    graph, _ = check(single, inputs, RecogniseAttention(), gives=["Reshape", "Transpose", "Attention"], tolerance=1e-5)
+    assert attention(graph)["scale"] == pytest.approx(0.25 / 8**0.5)
+
+
 def test_heads_repeated_as_a_whole_are_not_shared_heads() -> None:
     def build(b: Builder) -> None:
         q, k, v = qkv(b, kv_heads=2)

@@ -78,6 +78,29 @@ def test_only_a_part_of_the_head_is_turned() -> None:
     assert node is not None and node.op == "RotaryEmbedding" and node.attrs["rotary_embedding_dim"] == 8
 
 
+@pytest.mark.parametrize("how", ["constant", "expand", "interleave"])
+def test_interleaved(how: str) -> None:
+    """Even and odd elements turn together, as in GPT-J and EVA."""
+
+    def build(b: Builder) -> None:
+        x = b.input("x", "float32", (N, 3, 6, 8))
+        if how == "constant":
+            angle = b.constant((np.arange(6)[:, None] * FREQUENCIES.repeat(2)).astype(np.float32))
+        else:
+            f = b.constant((np.arange(6)[:, None] * FREQUENCIES).astype(np.float32))
+            if how == "interleave":
+                angle = b.ge.RepeatInterleave(f, np.int64(2), axis=1)
+            else:
+                angle = b.Reshape(b.Expand(b.Unsqueeze(f, np.array([2])), np.array([6, 4, 2])), np.array([6, 8]))
+        even, odd = (b.Slice(x, np.array([k]), np.array([END]), np.array([3]), np.array([2])) for k in (0, 1))
+        turned = b.Concat([b.Unsqueeze(b.Neg(odd), np.array([4])), b.Unsqueeze(even, np.array([4]))], axis=-1)
+        b.outputs(b.Add(b.Mul(x, b.Cos(angle)), b.Mul(b.Reshape(turned, b.ints(N, 3, 6, 8)), b.Sin(angle))))
+
+    graph, _ = check(build, [normal(2, 3, 6, 8)], *PASSES, tolerance=1e-6)
+    assert [n.attrs["interleaved"] for n in graph.nodes if n.op == "RotaryEmbedding"] == [1]
+    assert "Concat" not in ops(graph)
+
+
 @pytest.mark.parametrize("case", ["halves differ", "swapped", "per head", "unknown halves"])
 def test_what_is_no_rotary_embedding(case: str) -> None:
     def build(b: Builder) -> None:

@@ -83,6 +83,29 @@ def test_rules(form: Form, gives: list[str], n: int) -> None:
     check(build, [normal(n, 4, 5)], ShapeArithmetic(), Canonicalise(), Shapes(), Shapes(), DeadCode(), gives=gives)
 
 
+def test_packed_queries_keys_and_values_are_slices() -> None:
+    """nn.MultiheadAttention: unflatten, move the new axis to the front, take its three positions."""
+
+    def build(b: Builder) -> None:
+        x = b.input("x", "float32", (N, 4, 12))
+        packed = b.Transpose(b.Reshape(x, b.ints(N, 4, 3, 4)), perm=[2, 1, 0, 3])
+        b.outputs(*(b.Gather(packed, np.int64(i), axis=0) for i in (0, 1, -1)))
+
+    graph, _ = check(build, [normal(2, 4, 12)], Shapes(), DeadCode())
+    assert ops(graph) == ["Slice", "Transpose"] * 3
+
+
+@pytest.mark.parametrize("case", ["vector", "other axis", "named size"])
+def test_positions_that_are_no_slices(case: str) -> None:
+    def build(b: Builder) -> None:
+        x = b.input("x", "float32", (N, 4, 12))
+        cut = b.Reshape(x, b.ints(4, N, 3, 4) if case == "other axis" else b.ints(N, 4, 3, 4))
+        index = np.array([1]) if case == "vector" else np.int64(0)
+        b.outputs(b.Gather(cut, index, axis=0 if case == "named size" else 2))
+
+    check(build, [normal(2, 4, 12)], Shapes(), gives=["Reshape", "Gather"])
+
+
 def test_products_of_flattened_rows_need_no_flattening() -> None:
     def build(b: Builder) -> None:
         x = b.input("x", "float32", (N, 4, 5))
