@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite.ir as ir
 
+from ge_backend_cpu.splat import constant
 from ge_core.errors import BackendError
 from ge_core.ir.dtype import DType
 
@@ -60,9 +61,7 @@ def _like(element: ir.Type, value: Any) -> ir.Type:
 
 def _c(element: ir.Type, number: float, value: Any) -> Any:
     """A constant as wide as a value."""
-    if isinstance(value.type, ir.VectorType):
-        return ir.Constant(ir.VectorType(element, value.type.count), [number] * value.type.count)
-    return ir.Constant(element, number)
+    return constant(_like(element, value), number)
 
 
 def widen(f: Function, raw: Any, dtype: DType) -> Any:

@@ -15,6 +15,7 @@ import llvmlite.ir as ir
 from ge_backend_cpu import convert
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import OK
+from ge_backend_cpu.splat import constant
 from ge_core.ir.dtype import DType
 
 I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
@@ -39,13 +40,6 @@ def new_module(isa: Isa, name: str = "kernels") -> ir.Module:
 def vector(element: ir.Type, width: int) -> ir.Type:
     """The type of `width` elements; the element itself for 1."""
     return element if width == 1 else ir.VectorType(element, width)
-
-
-def constant(type: ir.Type, value: float | int) -> Value:
-    """A constant of a scalar type, or the same one in every element of a vector type."""
-    if isinstance(type, ir.VectorType):
-        return ir.Constant(type, [value] * type.count)
-    return ir.Constant(type, value)
 
 
 def width_of(value: Value) -> int:
@@ -401,7 +395,7 @@ class Function:
         if width == 1:
             return value
         if isinstance(value, ir.Constant):
-            return ir.Constant(ir.VectorType(value.type, width), [value.constant] * width)
+            return constant(ir.VectorType(value.type, width), value.constant)
         type = ir.VectorType(value.type, width)
         one = self.b.insert_element(ir.Constant(type, ir.Undefined), value, ir.Constant(I32, 0))
         return self.shuffle(one, one, [0] * width)
@@ -455,3 +449,26 @@ class Function:
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c, rounded once."""
         return self.intrinsic("fma", a, b, c)
+
+
+__all__ = [
+    "DOUBLE",
+    "FLOAT",
+    "HALF",
+    "I1",
+    "I8",
+    "I16",
+    "I32",
+    "I64",
+    "POINTER",
+    "Function",
+    "Int",
+    "Loop",
+    "Truth",
+    "Value",
+    "constant",
+    "mangled",
+    "new_module",
+    "vector",
+    "width_of",
+]
