@@ -8,6 +8,7 @@ recurrent layers apart.
 from __future__ import annotations
 
 import inspect
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -168,16 +169,21 @@ def evaluating(module: torch.nn.Module) -> Iterator[None]:
             m.training = True
 
 
+# What is switched while torch traces is global: one trace at a time.
+_tracing = threading.RLock()
+
+
 @contextmanager
 def _whole_operators() -> Iterator[None]:
     """Keep attention and recurrent layers as the operators that torch documents, whatever mode the caller is in."""
-    fast_path = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        with recurrent_operators():
-            yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast_path)
+    with _tracing:
+        fast_path = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            with recurrent_operators():
+                yield
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fast_path)
 
 
 def _as_module(model: object) -> torch.nn.Module:
@@ -326,8 +332,17 @@ def _export_failed(module: torch.nn.Module, error: Exception) -> ModelImportErro
         f"torch.export cannot trace {type(module).__name__}: {type(error).__name__}: {_first_line(error)}",
         expected="a model whose forward can be traced with the given examples",
         details=_lines(error)[1:],
-        fix="see the chained error; torch.export.draft_export(model, args) lists all that stands in the way",
+        fix=_advice(str(error)),
     )
+
+
+def _advice(message: str) -> str:
+    if "not a known type" in message or "Unsupported input type" in message:
+        return (
+            "take and return tensors in plain containers (a Hugging Face model: pass use_cache=False), or register "
+            "the class with torch.utils._pytree.register_pytree_node"
+        )
+    return "see the chained error; torch.export.draft_export(model, args) lists all that stands in the way"
 
 
 def _lines(error: BaseException) -> list[str]:

@@ -17,6 +17,7 @@ from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 
 from .aliasing import Writes
+from .call_structure import is_marker, leaf, rebuild, slots
 from .constants import Weights
 from .convert import Converter
 from .element_types import from_torch
@@ -112,37 +113,20 @@ def _signature(exported: Exported) -> tuple[Signature, _Order]:
     program = exported.program
     spec = program.call_spec
     user_inputs = [s for s in program.graph_signature.input_specs if s.kind == InputKind.USER_INPUT]
-    leaves = [_leaf(s.arg) for s in user_inputs]
-    args, kwargs = spec.in_spec.unflatten(leaves)
+    leaves = [leaf(s.arg) for s in user_inputs]
+    args, kwargs = rebuild(spec.in_spec, leaves)
     results = [s for s in program.graph_signature.output_specs if s.kind == OutputKind.USER_OUTPUT]
-    result_leaves = [_leaf(s.arg) for s in results]
-    outputs = spec.out_spec.unflatten(result_leaves)
+    result_leaves = [leaf(s.arg) for s in results]
+    outputs = rebuild(spec.out_spec, result_leaves)
     signature = Signature.of_call(
-        args, kwargs, outputs, is_tensor=_is_marker, parameters=exported.parameters or _names(user_inputs, args)
+        args, kwargs, outputs, is_tensor=is_marker, parameters=exported.parameters or _names(user_inputs, args)
     )
-    return signature, _Order(_slots((args, kwargs), leaves), _slots(outputs, result_leaves))
-
-
-def _leaf(arg: Any) -> object:
-    """A leaf of the call's structure: a marker for what is computed, the value of a constant."""
-    return arg.value if isinstance(arg, ConstantArgument) else torch.empty(0, device="meta")
-
-
-def _is_marker(value: object) -> bool:
-    return isinstance(value, torch.Tensor)
-
-
-def _slots(structure: object, leaves: list[object]) -> list[int]:
-    """For each tensor of a structure, in the order of its slots, its place among torch's leaves."""
-    from ge_core.structure import describe
-
-    place = {id(leaf): index for index, leaf in enumerate(leaves)}
-    return [place[id(tensor)] for tensor in describe(structure, _is_marker)[1]]
+    return signature, _Order(slots((args, kwargs), leaves), slots(outputs, result_leaves))
 
 
 def _names(user_inputs: Sequence[Any], args: Sequence[object]) -> tuple[str, ...]:
     """Names of positional arguments of a program that came exported: those that are one tensor each."""
-    if not all(_is_marker(a) for a in args):
+    if not all(is_marker(a) for a in args):
         return ()
     return tuple(s.arg.name for s in user_inputs[: len(args)])
 

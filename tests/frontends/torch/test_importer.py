@@ -74,6 +74,38 @@ def test_dataclass_results() -> None:
     assert imported.signature.output_names == ("output_logits", "output_extra_0")
 
 
+class Pair:
+    """A container that only its own class can open."""
+
+    def __init__(self, first: torch.Tensor, second: torch.Tensor) -> None:
+        self.first, self.second = first, second
+
+
+torch.utils._pytree.register_pytree_node(
+    Pair, lambda p: ([p.first, p.second], ["first", "second"]), lambda values, _: Pair(*values)
+)
+
+
+def test_containers_of_other_classes_come_back_as_dicts() -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return x, Pair(x + 1, x * 2)
+
+    imported = import_model(Model(), (torch.zeros(2),))
+    result = imported.signature.unflatten(interpret(imported.graph, [np.ones(2, np.float32)])[0])
+    assert isinstance(result, tuple) and list(result[1]) == ["first", "second"]
+    assert result[1]["first"].tolist() == [2, 2]
+
+
+def test_a_cache_as_a_result_is_refused_with_advice() -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    options = {"vocab_size": 20, "hidden_size": 8, "intermediate_size": 8}
+    model = LlamaForCausalLM(LlamaConfig(**options, num_hidden_layers=1, num_attention_heads=2)).eval()
+    with pytest.raises(ModelImportError, match="use_cache=False"):
+        import_model(model, (torch.zeros(1, 3, dtype=torch.long),))
+
+
 def test_outputs_may_repeat_and_be_inputs_or_weights() -> None:
     class Model(nn.Module):
         def __init__(self) -> None:

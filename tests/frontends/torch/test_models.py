@@ -25,19 +25,21 @@ def _seed() -> None:
     torch.manual_seed(0)
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("resnet50", {}),
-        ("mobilenetv3_large_100", {}),
-        ("convnext_tiny", {"depths": (1, 1, 2, 1), "dims": (16, 32, 48, 64)}),
-        ("swin_tiny_patch4_window7_224", {"img_size": 64, "window_size": 4, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4)}),
-    ],
-)  # fmt: skip
-def test_image_models(name: str, options: dict[str, Any]) -> None:
+IMAGE_MODELS: dict[str, dict[str, Any]] = {
+    "resnet50": {},
+    "mobilenetv3_small_100": {},
+    "convnext_tiny": {"depths": (1, 1, 2, 1), "dims": (16, 32, 48, 64)},
+    "swin_tiny_patch4_window7_224": {
+        "img_size": 64, "window_size": 4, "depths": (2, 2), "embed_dim": 24, "num_heads": (2, 4),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IMAGE_MODELS)
+def test_image_models(name: str) -> None:
     import timm
 
-    model = timm.create_model(name, pretrained=False, num_classes=10, **options)
+    model = timm.create_model(name, pretrained=False, num_classes=10, **IMAGE_MODELS[name])
     check(model, (torch.randn(2, 3, 64, 64),), dynamic=({0: Dim("batch", min=1)},), sizes=(1, 3), tolerance=TOLERANCE)
 
 
@@ -65,7 +67,7 @@ def test_bert() -> None:
 @pytest.mark.parametrize(
     ("config", "cls", "options"),
     [
-        ("GPT2Config", "GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 60, "use_cache": False}),
+        ("GPT2Config", "GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 60}),
         ("LlamaConfig", "LlamaForCausalLM", {**TEXT, "num_key_value_heads": 2}),
         ("Qwen3Config", "Qwen3ForCausalLM", {**TEXT, "num_key_value_heads": 2, "head_dim": 8}),
         ("Gemma2Config", "Gemma2ForCausalLM", {**TEXT, "num_key_value_heads": 2, "head_dim": 8}),
@@ -107,7 +109,8 @@ def whisper() -> tuple[nn.Module, torch.Tensor]:
     from transformers import WhisperConfig, WhisperModel
 
     config = WhisperConfig(d_model=32, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=48,
-                           decoder_layers=1, decoder_attention_heads=4, max_source_positions=20, num_mel_bins=8)  # fmt: skip
+                           decoder_layers=1, decoder_attention_heads=4, max_source_positions=20,
+                           num_mel_bins=8)  # fmt: skip
     return WhisperModel(config).encoder, torch.randn(2, 8, 40)
 
 
