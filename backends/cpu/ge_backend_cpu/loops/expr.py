@@ -39,7 +39,7 @@ class Expr:
         args: operands.
         data: what else it depends on (see the methods of `Space`).
         axes: loop axes that it depends on.
-        cost: rough picoseconds, of the whole tree.
+        cost: rough picoseconds of the whole tree, without what reductions in it take.
     """
 
     __slots__ = ("args", "axes", "cost", "data", "kind", "op", "uid")
@@ -47,7 +47,8 @@ class Expr:
     def __init__(self, op: str, kind: DType, args: tuple[Expr, ...], data: Any, axes: frozenset[Axis]) -> None:
         self.op, self.kind, self.args, self.data, self.axes = op, kind, args, data, axes
         self.uid = next(_numbers)
-        self.cost: int = COSTS.get(op, 30) + sum(a.cost for a in args)
+        reduced = op in ("reduce", "arg")
+        self.cost: int = 0 if reduced else COSTS.get(op, 30) + sum(a.cost for a in args)
 
     @property
     def limit(self) -> Size:

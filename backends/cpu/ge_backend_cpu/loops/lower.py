@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from ge_backend_cpu.kernel import Kernel, Launch, result, source
 from ge_backend_cpu.loops.expr import Expr
 from ge_backend_cpu.loops.index import Affine, Axis, CutAxis, SplitAxis, Unsupported
+from ge_backend_cpu.loops.part import Part
 from ge_backend_cpu.loops.registry import rules
 from ge_backend_cpu.loops.schedule import Schedule, Target, schedule
 from ge_backend_cpu.loops.tensor import Domain, Index, Tensor, Tracer, address
-from ge_core.backend import Storage, operands
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
-from ge_core.ir.dtype import DType
+from ge_core.ir.dtype import DType, boolean
 from ge_core.ir.graph import Node, Value, source_of
 from ge_core.ir.types import Layout, Shape, TensorType
 
@@ -22,75 +23,87 @@ MOST_BOXES = 64
 """Parts of a domain that one group is computed in at most."""
 
 
-@dataclass
+LAUNCH = 50_000
+"""Picoseconds that a launch of its own costs beyond its work."""
+
+
+@dataclass(frozen=True)
 class Lowered:
-    """What runs for a node.
+    """What runs for a part.
 
     Attributes:
         in_place: pairs (operand, output) that may share memory.
         picoseconds: estimate.
     """
 
-    launches: list[Launch] = field(default_factory=list)
+    launches: tuple[Launch, ...]
     in_place: tuple[tuple[int, int], ...] = ()
     workspace: Size = 0
     picoseconds: Size = 0
 
 
-def lower(node: Node, inputs: Sequence[Storage] = (), outputs: Sequence[Storage] = ()) -> Lowered:
-    """Launches for a node whose operators all have rules; operands are stored as told, by default row-major.
+_known: dict[Any, Lowered | Unsupported] = {}
+KNOWN = 4096
+"""Lowered parts that are remembered: layers repeat."""
+
+
+def lower(part: Part, inputs: Sequence[Layout | None] = (), outputs: Sequence[Layout | None] = ()) -> Lowered:
+    """Launches for nodes whose operators all have rules; operands are stored as told, by default row-major.
 
     Raises:
         Unsupported: loop nests cannot compute it.
     """
-    return _Lowering(node, inputs, outputs).run()
+    layouts = [None if k >= len(inputs) else inputs[k] for k in range(len(part.sources))]
+    results = [None if k >= len(outputs) else outputs[k] for k in range(len(part.outputs))]
+    key = part.key([*layouts, *results])
+    if key not in _known:
+        if len(_known) >= KNOWN:
+            _known.clear()
+        try:
+            _known[key] = _Lowering(part, layouts, results).run()
+        except Unsupported as reason:
+            _known[key] = reason
+    found = _known[key]
+    if isinstance(found, Unsupported):
+        raise found
+    return found
 
 
 class _Lowering:
-    def __init__(self, node: Node, inputs: Sequence[Storage], outputs: Sequence[Storage]) -> None:
-        self.node = node
-        self.sources = operands(node)
-        self.layouts = [inputs[k].layout if k < len(inputs) else None for k in range(len(self.sources))]
-        self.results = [outputs[k].layout if k < len(outputs) else None for k in range(len(node.outputs))]
+    def __init__(self, part: Part, layouts: Sequence[Layout | None], results: Sequence[Layout | None]) -> None:
+        self.part, self.layouts, self.results = part, layouts, results
         self.tracer = Tracer()
-        self.dtypes: list[DType] = [v.dtype if v is not None else DType.of("uint8") for v in self.sources]
-        self.dtypes += [v.dtype for v in node.outputs]
+        self.dtypes: list[DType] = [_dtype(v) for v in (*part.sources, *part.outputs)]
+        self.shapes: list[Shape] = []
+        self.launches: list[Launch] = []
+        self.in_place: tuple[tuple[int, int], ...] = ()
+        self.picoseconds: Size = 0
 
     def run(self) -> Lowered:
-        tensors = self._traced()
-        lowered = Lowered()
-        pending = list(range(len(self.node.outputs)))
+        tensors = [t if r is not None else t.plain or t for t, r in zip(self._traced(), self.results, strict=True)]
+        self.shapes = [t.shape for t in tensors]
+        pending = list(range(len(tensors)))
         while pending:
             first = pending[0]
             group = [k for k in pending if _same(tensors[k], tensors[first], self.results[k], self.results[first])]
             followers = [k for k in pending if k not in group and _reduced_form(tensors[k], tensors[first])]
             for domain, values in self._boxes(tensors, group, followers):
-                self._launch(lowered, domain, values)
+                self._launch(domain, values)
             pending = [k for k in pending if k not in group and k not in followers]
-        if len(lowered.launches) != 1:
-            lowered.in_place = ()
-        return lowered
+        in_place = self.in_place if len(self.launches) == 1 else ()
+        return Lowered(tuple(self.launches), in_place, 0, self.picoseconds + LAUNCH * len(self.launches))
 
     # From nodes to tensors
 
     def _traced(self) -> list[Tensor]:
         known: dict[Value, Tensor] = {}
-        node = self.node
-        for k, value in enumerate(node.inputs):
-            if value is not None:
+        for k, value in enumerate(self.part.sources):
+            if value is not None and value not in known:
                 known[value] = self._operand(k, value)
-        if node.op != "ge.Fused":
-            return self._applied(node, known)
-        region = node.regions["body"]
-        for param, outer in zip(region.params, node.inputs, strict=True):
-            assert outer is not None
-            known[param] = known[outer]
-        for k, capture in enumerate(region.captures):
-            known[capture.param] = self._operand(len(node.inputs) + k, capture.outer)
-        for inner in region.nodes:
-            for value, tensor in zip(inner.outputs, self._applied(inner, known), strict=True):
+        for node in self.part.nodes:
+            for value, tensor in zip(node.outputs, self._applied(node, known), strict=True):
                 known[value] = tensor
-        return [known[v] for v in region.outputs]
+        return [known[v] for v in self.part.outputs]
 
     def _operand(self, k: int, value: Value) -> Tensor:
         if not isinstance(value.type, TensorType) or value.type.shape is None:
@@ -141,31 +154,30 @@ class _Lowering:
                 raise Unsupported(f"more than {MOST_BOXES} parts")
         return done
 
-    def _launch(self, lowered: Lowered, domain: Domain, values: Sequence[tuple[int, Expr]]) -> None:
-        count = len(self.sources)
+    def _launch(self, domain: Domain, values: Sequence[tuple[int, Expr]]) -> None:
+        count = len(self.part.sources)
         targets = []
         for k, value in values:
-            shape = self.node.outputs[k].shape
+            shape = self.shapes[k]
             place = address(shape, self.results[k])
             index = domain.index if _same_shape(shape, domain.shape) else _reduced_index(domain, shape)
             targets.append(Target(count + k, self.dtypes[count + k], place(index), value))
-        axes = _storage_order(domain, self.results[values[0][0]])
-        plan = schedule(axes, targets, self.dtypes)
-        lowered.launches.append(
+        plan = schedule(_storage_order(domain, self.results[values[0][0]]), targets, self.dtypes)
+        self.launches.append(
             Launch(
                 kernel=Kernel("loops", plan.program.to_json()),
                 operands=tuple(source(k) if k < count else result(k - count) for k in plan.operands),
                 params=plan.params,
                 extent=plan.extent,
                 picoseconds=plan.picoseconds,
-                barrier=not lowered.launches,
+                barrier=not self.launches,
             )
         )
-        lowered.picoseconds = lowered.picoseconds + plan.picoseconds
-        lowered.in_place = tuple(self._in_place(plan, targets))
+        self.picoseconds = self.picoseconds + plan.picoseconds
+        self.in_place = tuple(self._in_place(plan, targets))
 
     def _in_place(self, plan: Schedule, targets: Sequence[Target]) -> list[tuple[int, int]]:
-        count = len(self.sources)
+        count = len(self.part.sources)
         pairs = []
         for k, last in plan.last_read.items():
             if not 0 <= k < count or k in plan.reads_elsewhere or self._is_constant(k):
@@ -177,8 +189,13 @@ class _Lowering:
         return pairs
 
     def _is_constant(self, k: int) -> bool:
-        value = self.sources[k]
+        value = self.part.sources[k]
         return value is not None and source_of(value).constant is not None
+
+
+def _dtype(value: Value | None) -> DType:
+    """Of an operand; of an omitted one, or one that is no tensor, any."""
+    return value.type.dtype if value is not None and isinstance(value.type, TensorType) else boolean
 
 
 def _same(a: Tensor, b: Tensor, layout_a: Layout | None, layout_b: Layout | None) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ge_backend_cpu.loops.expr import Expr, reachable
 from ge_backend_cpu.loops.index import Affine, Axis, Unsupported
 from ge_backend_cpu.loops.program import Program, Range
-from ge_backend_cpu.loops.writer import Writer
+from ge_backend_cpu.loops.writer import Writer, stride_price
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
@@ -44,12 +44,12 @@ class Sweep:
 
     Attributes:
         axes: of the row, from outermost to innermost.
-        results: reductions.
+        results: reductions, with what is reduced.
         stores: targets, and expressions that are written to a place from which later sweeps read them.
     """
 
     axes: tuple[Axis, ...]
-    results: list[Expr] = field(default_factory=list)
+    results: dict[Expr, Expr] = field(default_factory=dict)
     stores: list[Target] = field(default_factory=list)
 
 
@@ -97,6 +97,8 @@ class _Scheduler:
         self.kept = self._kept()
         self.row = [a for a in self.axes if a not in self.kept]
         self.scratch: list[tuple[DType, int]] = []
+        self.held: dict[int, int] = {}
+        self.kept_values: set[Expr] = set()
 
     def _kept(self) -> list[Axis]:
         """The axes that all reductions keep."""
@@ -139,7 +141,7 @@ class _Scheduler:
                 if not own:
                     own = [Sweep(axes)]
                     sweeps += own
-                own[0].results.append(r)
+                own[0].results[r] = r.args[0]
                 place[r] = sweeps.index(own[0])
         for target in self.targets:
             self._place_store(target, sweeps, place)
@@ -158,7 +160,7 @@ class _Scheduler:
             if set(sweep.axes) == set(axes):
                 sweep.stores.append(target)
                 return
-        sweeps.append(Sweep(axes, [], [target]))
+        sweeps.append(Sweep(axes, {}, [target]))
 
     # Which axis the vectors lie along
 
@@ -183,16 +185,16 @@ class _Scheduler:
         total = 0.2
         for e in self._members(sweep):
             if e.op == "load":
-                total += _stride_price(e.data[2], axis)
+                total += stride_price(e.data[2], axis)
         for target in sweep.stores:
-            total += _stride_price(target.at, axis) if target.at.coefficient(axis) != 0 else 16
+            total += stride_price(target.at, axis) if target.at.coefficient(axis) != 0 else 16
         if isinstance(axis.size, int) and axis.size > 0:
             total *= 16 * -(-axis.size // 16) / axis.size
         return total
 
     def _members(self, sweep: Sweep) -> list[Expr]:
         """Expressions that a sweep computes at each place."""
-        roots = [r.args[0] for r in sweep.results] + [t.value for t in sweep.stores]
+        roots = [*sweep.results.values(), *(t.value for t in sweep.stores)]
         inside: list[Expr] = []
         seen: set[Expr] = set()
         stack = list(roots)
@@ -249,15 +251,20 @@ class _Scheduler:
     # Values that are too dear to be computed in two sweeps
 
     def _hold(self, sweeps: list[Sweep], vector: Axis | None) -> None:
-        """Keep dear expressions that two sweeps compute: in the result's own memory, or on the stack."""
+        """Keep dear expressions that several sweeps compute: in a result's own memory, or on the stack."""
         for k, sweep in enumerate(sweeps):
             if not sweep.axes:
                 continue
-            for e in self._shared(sweep, [s for s in sweeps[k + 1 :] if set(s.axes) == set(sweep.axes)]):
-                home = self._home(e, sweeps[k + 1 :], sweep, vector)
-                if home is not None:
+            later = [s for s in sweeps[k + 1 :] if set(s.axes) == set(sweep.axes)]
+            for e in self._shared(sweep, later):
+                last = max(n for n, s in enumerate(sweeps) if s in later and e in self._members(s))
+                home = self._home(e, k, last, sweeps, vector)
+                if home is None:
+                    continue
+                if not any(t.operand == home.operand and t.value is e for t in sweep.stores):
                     sweep.stores.append(home)
-                    self._reread(e, home, sweeps[k + 1 :])
+                self.held[home.operand] = last
+                self._reread(e, home, later)
 
     def _shared(self, sweep: Sweep, later: Sequence[Sweep]) -> list[Expr]:
         """The largest dear expressions of a sweep that later ones compute again."""
@@ -266,15 +273,21 @@ class _Scheduler:
         dear = [e for e in self._members(sweep) if e in again and e.cost > DEAR and row <= e.axes]
         return [e for e in dear if not any(e in o.args for o in dear)]
 
-    def _home(self, e: Expr, later: Sequence[Sweep], sweep: Sweep, vector: Axis | None) -> Target | None:
-        for s in later:
-            for target in s.stores:
-                free = target.dtype == e.kind and set(sweep.axes) == set(s.axes)
-                if free and all(target.at.coefficient(a) != 0 for a in (*sweep.axes, *self.kept)):
-                    return Target(target.operand, target.dtype, target.at, e)
+    def _home(self, e: Expr, here: int, last: int, sweeps: Sequence[Sweep], vector: Axis | None) -> Target | None:
+        """Where an expression of a sweep is kept until its last use: a place that nothing else needs meanwhile."""
+        sweep = sweeps[here]
+        for target in sweep.stores:
+            if target.value is e and target.dtype == e.kind and self._covers(target, sweep):
+                return target
+        for target in (t for s in sweeps[last:] for t in s.stores):
+            free = target.operand >= 0 and self.held.get(target.operand, -1) <= here and target.dtype == e.kind
+            written = any(t.operand == target.operand for s in sweeps[:last] for t in s.stores if t.value not in self.kept_values)
+            if free and not written and self._covers(target, sweep):
+                self.kept_values.add(e)
+                return Target(target.operand, target.dtype, target.at, e)
         size = dims.product([a.size for a in sweep.axes])
         nbytes = size * (e.kind.bits // 8)
-        if vector is None and isinstance(nbytes, int) and nbytes <= SCRATCH_BYTES:
+        if vector is None and isinstance(nbytes, int) and nbytes <= SCRATCH_BYTES and e.kind.bits >= 8:
             self.scratch.append((e.kind, int(nbytes) // (e.kind.bits // 8)))
             stride: Size = 1
             terms: dict[Axis, Size] = {}
@@ -283,12 +296,17 @@ class _Scheduler:
             return Target(-len(self.scratch), e.kind, Affine.of(terms), e)
         return None
 
+    def _covers(self, target: Target, sweep: Sweep) -> bool:
+        """Whether a store has a place of its own for each place of a sweep."""
+        return all(target.at.coefficient(a) != 0 for a in (*sweep.axes, *self.kept))
+
     def _reread(self, e: Expr, home: Target, later: Iterable[Sweep]) -> None:
         """In later sweeps replace an expression by a load of what was stored."""
         load = Expr("load", e.kind, (), (home.operand, home.dtype.name, home.at, False), e.axes)
         known: dict[Expr, Expr] = {e: load}
         for sweep in later:
             sweep.stores = [Target(t.operand, t.dtype, t.at, _rebuilt(t.value, known)) for t in sweep.stores]
+            sweep.results = {r: _rebuilt(body, known) for r, body in sweep.results.items()}
 
     # The program
 
@@ -330,9 +348,9 @@ class _Scheduler:
     def _rows(self, writer: Writer, sweeps: list[Sweep], merged: dict[Axis, Axis], across: bool) -> None:
         for sweep in sweeps:
             axes = [a for a in sweep.axes if a not in merged]
-            with writer.sweep(sweep.results), writer.nest(axes, across):
-                for result in sweep.results:
-                    writer.accumulate(result)
+            with writer.sweep(list(sweep.results)), writer.nest(axes, across):
+                for result, body in sweep.results.items():
+                    writer.accumulate(result, body)
                 values = [(t, writer.value(t.value)) for t in sweep.stores]
                 for target, value in values:
                     writer.store(target.operand, target.at, value, target.value.kind)
@@ -352,16 +370,6 @@ class _Scheduler:
         stored = {t.operand: t.at for t in self.targets}
         single = {next(iter(stored.values()))} if len(set(stored.values())) == 1 else set()
         return first, last, frozenset(o for o, found in places.items() if found != single)
-
-
-def _stride_price(at: Affine, axis: Axis) -> float:
-    """Of reading or writing along an axis: contiguous, the same element, or scattered."""
-    coefficient = at.coefficient(axis)
-    if any(isinstance(v, Expr) and axis in v.axes for v, _ in at.terms):
-        return 8.0
-    if coefficient == 0:
-        return 0.3
-    return 1.0 if coefficient == 1 else 1.5 if coefficient == -1 else 8.0
 
 
 def _by_stride(axes: list[Axis], at: Affine) -> list[Axis]:

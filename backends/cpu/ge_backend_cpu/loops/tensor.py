@@ -81,6 +81,7 @@ class Tensor:
         element: gives the value at an index; with a mask only where the mask holds (see `Space.load`).
         flat: gives the value at a row-major number, where that needs no division.
         kept: for an operand of the nest its number: it is not computed.
+        plain: the tensor that this one is another shape of, with the elements in the same order.
     """
 
     dtype: DType
@@ -88,6 +89,7 @@ class Tensor:
     element: Callable[[Index, Expr | None], Expr]
     flat: Callable[[Affine, Expr | None], Expr] | None = None
     kept: int = -1
+    plain: Tensor | None = None
     _memo: dict[tuple[Index, Expr | None], Expr] = field(default_factory=dict, repr=False)
 
     def at(self, index: Index, mask: Expr | None = None) -> Expr:
@@ -207,7 +209,7 @@ class Tracer:
                 found.append(rest)
             return x.at((at, *reversed(found)) if x.shape else (), mask)
 
-        return Tensor(x.dtype, shape, element, x.flat)
+        return Tensor(x.dtype, shape, element, x.flat, plain=x.plain or x)
 
     def strided(self, x: Tensor, shape: Shape, starts: Sequence[Size], steps: Sequence[Size]) -> Tensor:
         """Element i of a dim is element start + step i of that dim of x."""
@@ -354,7 +356,7 @@ class Tracer:
             rest = iter(index)
             return x.at(tuple(Affine() if k in axes else next(rest) for k in range(x.rank)), mask)
 
-        return Tensor(x.dtype, shape, element, x.flat)
+        return Tensor(x.dtype, shape, element, x.flat, plain=x.plain or x)
 
     def arg(self, op: str, x: Tensor, axis: int, last: bool, dtype: DType) -> Tensor:
         """The place of the max or min along a dim, which stays with size 1."""

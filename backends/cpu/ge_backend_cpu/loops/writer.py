@@ -31,11 +31,12 @@ class Scope:
     Attributes:
         axes: those that have a value in it.
         rounds: how often it runs.
+        along: the vector axis, if it is inside of a vector loop.
         ids: expressions whose values were computed in it.
     """
 
-    def __init__(self, axes: frozenset[Axis], rounds: Size) -> None:
-        self.axes, self.rounds = axes, rounds
+    def __init__(self, axes: frozenset[Axis], rounds: Size, along: Axis | None) -> None:
+        self.axes, self.rounds, self.along = axes, rounds, along
         self.statements: list[Statement] = []
         self.ids: dict[Expr, int] = {}
 
@@ -62,7 +63,7 @@ class Writer:
         self._sizes: list[Number] = []
         self._addresses: dict[Address, int] = {}
         self._known: dict[Affine, tuple[tuple[tuple[int, Number], ...], Number]] = {}
-        self._scopes: list[Scope] = [Scope(frozenset(), 1)]
+        self._scopes: list[Scope] = [Scope(frozenset(), 1, None)]
         self._next = 0
 
     # Axes and integers
@@ -103,9 +104,9 @@ class Writer:
     def here(self) -> Scope:
         return self._scopes[-1]
 
-    def _push(self, axes: Sequence[Axis], rounds: Size) -> Scope:
+    def _push(self, axes: Sequence[Axis], rounds: Size, along: Axis | None = None) -> Scope:
         taken = [a for a, inner in self.merged.items() if inner in axes]
-        scope = Scope(self.here.axes | set(axes) | set(taken), self.here.rounds * rounds)
+        scope = Scope(self.here.axes | set(axes) | set(taken), self.here.rounds * rounds, along or self.here.along)
         self._scopes.append(scope)
         return scope
 
@@ -121,10 +122,10 @@ class Writer:
     def loop(self, axis: Axis, vector: bool) -> Iterator[None]:
         """The loop over an axis."""
         number = self.axis(axis)
-        scope = self._push([axis], self.whole(axis))
+        wide = vector and self.lane_bytes > 0
+        scope = self._push([axis], self.whole(axis), axis if wide else None)
         yield
         self._scopes.pop()
-        wide = vector and self.lane_bytes > 0
         self.here.statements.append(Loop(number, wide, self.unroll if wide else 1, tuple(scope.statements)))
 
     @contextmanager
@@ -151,9 +152,9 @@ class Writer:
         self.here.statements.append(Sweep(made, tuple(scope.statements)))
         self.here.ids.update(numbers)
 
-    def accumulate(self, result: Expr) -> None:
-        """Add the value of a reduction's body to it."""
-        value = self.value(result.args[0])
+    def accumulate(self, result: Expr, body: Expr) -> None:
+        """Add a value to a reduction."""
+        value = self.value(body)
         place = -1
         if result.op == "arg":
             place = self._let(self.here, "index", "int64", (), self.address(Affine.axis(result.data[1][0])))
@@ -165,10 +166,10 @@ class Writer:
         self._next += 1
         return self._next - 1
 
-    def _let(self, scope: Scope, op: str, kind: str, args: tuple[int, ...], data: object) -> int:
+    def _let(self, scope: Scope, op: str, kind: str, args: tuple[int, ...], data: object, price: float = 1) -> int:
         number = self._number()
         scope.statements.append(Let(number, op, kind, args, data))
-        self.picoseconds = self.picoseconds + scope.rounds * COSTS.get(op, 30)
+        self.picoseconds = self.picoseconds + scope.rounds * int(COSTS.get(op, 30) * price)
         return number
 
     def _depth(self, expr: Expr) -> int | None:
@@ -204,12 +205,13 @@ class Writer:
         depth = max([depth, *(d for a in expr.args if (d := self._depth(a)) is not None)])
         scope = self._scopes[depth]
         args = tuple(self._id(a) for a in expr.args)
-        kind, data = expr.kind.name, expr.data
+        kind, data, price = expr.kind.name, expr.data, 1.0
         if expr.op == "const":
             data = expr.data[1]
         elif expr.op == "load":
             operand, dtype, at, masked = expr.data
             args = args[-1:] if masked else ()
+            price = 1.0 if scope.along is None else stride_price(at, scope.along)
             kind, data = dtype, (self.operands[operand], self.address(at), masked)
         elif expr.op == "index":
             args, data = (), self.address(expr.data)
@@ -217,13 +219,14 @@ class Writer:
             data = self.number(expr.data)
         elif expr.op not in ("cast", "select"):
             kind = expr.args[0].kind.name
-        scope.ids[expr] = self._let(scope, expr.op, kind, args, data)
+        scope.ids[expr] = self._let(scope, expr.op, kind, args, data, price)
 
     def store(self, operand: int, at: Affine, value: int, kind: object) -> None:
         """Write a value."""
         statement = Store(self.operands[operand], self.address(at), value, str(kind))
         self.here.statements.append(statement)
-        self.picoseconds = self.picoseconds + self.here.rounds * COSTS["load"]
+        price = 1.0 if self.here.along is None else stride_price(at, self.here.along)
+        self.picoseconds = self.picoseconds + self.here.rounds * int(COSTS["load"] * price)
 
     def program(self, operands: Sequence[str], scratch: Sequence[tuple[str, int]], items: Sequence[Range]) -> Program:
         """The finished program."""
@@ -231,6 +234,16 @@ class Writer:
             tuple(operands), tuple(scratch), len(self.params), tuple(self._sizes), tuple(items),
             tuple(self._addresses), tuple(self._scopes[0].statements), self.lane_bytes,
         )  # fmt: skip
+
+
+def stride_price(at: Affine, axis: Axis) -> float:
+    """Relative cost of reading or writing along an axis: contiguous, the same element, or scattered."""
+    coefficient = at.coefficient(axis)
+    if any(isinstance(v, Expr) and axis in v.axes for v, _ in at.terms):
+        return 8.0
+    if coefficient == 0:
+        return 0.3
+    return 1.0 if coefficient == 1 else 1.5 if coefficient == -1 else 8.0
 
 
 def _operation(result: Expr) -> str:

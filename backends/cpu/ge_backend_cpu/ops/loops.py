@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ge_backend_cpu.groups import typical
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import launch_data
 from ge_backend_cpu.loops.index import Unsupported
 from ge_backend_cpu.loops.lower import Lowered, lower
+from ge_backend_cpu.loops.part import Part
 from ge_backend_cpu.loops.registry import rules
 from ge_core.backend import Implementation, Options, Storage
-from ge_core.ir import dims
-from ge_core.ir.dims import Size
 from ge_core.ir.graph import Node
-from ge_core.plan.build import example_value
 
 
 @implementation(*rules(), "ge.Fused")
 def offer(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     """One implementation that stores everything row-major."""
     try:
-        return [implemented(node, lower(node))]
+        return [implemented(node, lower(Part.of(node)))]
     except Unsupported:
         return []
 
@@ -36,13 +35,8 @@ def implemented(
         outputs=outputs,
         workspace=lowered.workspace,
         in_place=lowered.in_place,
-        cost=seconds(lowered.picoseconds),
+        cost=typical(lowered.picoseconds) * 1e-12,
         precision="accurate",
         data=launch_data(lowered.launches),
     )
 
-
-def seconds(picoseconds: Size) -> float:
-    """An estimate at sizes that stand for the usual ones."""
-    env = {s.name: example_value(s, {}) for s in dims.symbols(picoseconds)}
-    return dims.evaluate(picoseconds, env) * 1e-12
