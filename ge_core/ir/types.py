@@ -79,6 +79,21 @@ class OptionalType:
 Type: TypeAlias = TensorType | SequenceType | OptionalType
 
 
+def compatible(a: Type, b: Type) -> bool:
+    """Whether two types can describe one value: equal element types and ranks, no size that provably differs."""
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        if a.dtype != b.dtype:
+            return False
+        if a.shape is None or b.shape is None:
+            return True
+        return len(a.shape) == len(b.shape) and all(
+            dims.equal(x, y) is not False for x, y in zip(a.shape, b.shape, strict=True)
+        )
+    if isinstance(a, (SequenceType, OptionalType)) and type(a) is type(b):
+        return compatible(a.element, b.element)
+    return False
+
+
 @dataclass(frozen=True)
 class Layout:
     """How a selected value is stored; the logical shape never changes.

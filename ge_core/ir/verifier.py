@@ -16,7 +16,7 @@ from ge_core.ir import dims
 from ge_core.ir.dims import Symbol
 from ge_core.ir.graph import Block, Graph, Node, Region, Use, Value
 from ge_core.ir.traverse import type_symbols
-from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
+from ge_core.ir.types import TensorType, compatible
 from ge_core.ops.infer import infer_types
 from ge_core.ops.schema import schema
 
@@ -68,7 +68,7 @@ class _Check:
             if state.write is not None:
                 if Use(self.graph, "state", i) not in state.write._uses:
                     yield f"%{state.write.name} does not know that state {state.name} takes it"
-                if not _compatible(state.write.type, state.read.type):
+                if not compatible(state.write.type, state.read.type):
                     yield f"state {state.name} is {state.read.type}, written with {state.write.type}"
         yield from self.block(self.graph, defined)
         for state in self.graph.states:
@@ -179,7 +179,7 @@ class _Check:
                 yield f"%{c.outer.name} does not know that a region of {node!r} captures it"
             if c.param.captured is not c:
                 yield f"%{c.param.name} does not know its capture"
-            if not _compatible(c.param.type, c.outer.type):
+            if not compatible(c.param.type, c.outer.type):
                 yield f"%{c.param.name} is {c.param.type}, captured from {c.outer.type}"
             yield from self.define(c.param, region, inner)
         yield from self.block(region, inner)
@@ -191,7 +191,7 @@ class _Check:
             yield f"{at}: {e.what}"
             return
         for value, inferred in zip(node.outputs, types, strict=True):
-            if not _compatible(value.type, inferred):
+            if not compatible(value.type, inferred):
                 yield f"{at}: %{value.name} is {value.type}, its type rule says {inferred}"
 
 
@@ -204,21 +204,6 @@ def _holds(use: Use, value: Value) -> bool:
     if use.kind == "output":
         return isinstance(user, Block) and i < len(user.outputs) and user.outputs[i] is value
     return isinstance(user, Graph) and i < len(user.states) and user.states[i].write is value
-
-
-def _compatible(a: Type, b: Type) -> bool:
-    """Whether two types can describe one value: equal element types, and no size that provably differs."""
-    if isinstance(a, TensorType) and isinstance(b, TensorType):
-        if a.dtype != b.dtype:
-            return False
-        if a.shape is None or b.shape is None:
-            return True
-        return len(a.shape) == len(b.shape) and all(
-            dims.equal(x, y) is not False for x, y in zip(a.shape, b.shape, strict=True)
-        )
-    if isinstance(a, (SequenceType, OptionalType)) and type(a) is type(b):
-        return _compatible(a.element, b.element)
-    return False
 
 
 def _range(s: Symbol) -> str:

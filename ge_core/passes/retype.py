@@ -13,7 +13,7 @@ from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.graph import Attr, Graph, Node, Region, Value
 from ge_core.ir.traverse import type_symbols, values, walk
-from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
+from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type, compatible
 from ge_core.ops.infer import refresh
 
 OnChange = Callable[[Node], None]
@@ -125,21 +125,6 @@ def bare_symbol(size: Size) -> Symbol | None:
             atom = monomial[0][0]
             return atom if isinstance(atom, Symbol) else None
     return None
-
-
-def compatible(a: Type, b: Type) -> bool:
-    """Whether two types can describe one value: equal element types and ranks, no size that provably differs."""
-    if isinstance(a, TensorType) and isinstance(b, TensorType):
-        if a.dtype != b.dtype:
-            return False
-        if a.shape is None or b.shape is None:
-            return True
-        return len(a.shape) == len(b.shape) and all(
-            dims.equal(x, y) is not False for x, y in zip(a.shape, b.shape, strict=True)
-        )
-    if isinstance(a, (SequenceType, OptionalType)) and type(a) is type(b):
-        return compatible(a.element, b.element)
-    return False
 
 
 def _more_definite(old: Type, new: Type) -> Type:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from operator import itemgetter
+from typing import Any
 
 from ge_core.plan.order_graph import OrderGraph
 
@@ -114,9 +115,9 @@ class _Machine:
         return 0, self.start, [op for op, mask in enumerate(self.needs) if not mask], None
 
 
-def _walk(path: object) -> Iterator[int]:
+def _walk(path: Any) -> Iterator[int]:
     while path is not None:
-        path, op = path  # type: ignore[misc]
+        path, op = path
         yield op
 
 
