@@ -35,16 +35,22 @@ Emit: TypeAlias = Callable[[Any, str, Mapping[str, Any], Any], None]
 """`emit(module: llvmlite.ir.Module, symbol, parameters, isa: Isa)` adds the function `symbol` to the module."""
 
 _FAMILIES: dict[str, Emit] = {}
+_LEAN: set[str] = set()
 
 
-def family(name: str) -> Callable[[Emit], Emit]:
+def family(name: str, lean: bool = False) -> Callable[[Emit], Emit]:
     """Decorator: this function generates the kernels of a family.
 
     A name is the sub-package (or module) of `ge_backend_cpu` that registers it, then anything after a dot:
     "loops", "contract.gemm". The module is imported when one of its kernels is generated, in a worker process.
+
+    Args:
+        lean: the generator leaves nothing to LLVM's expensive passes; its kernels compile twice as fast without them.
     """
 
     def register(emit: Emit) -> Emit:
+        if lean:
+            _LEAN.add(name)
         owner = _FAMILIES.setdefault(name, emit)
         if f"{owner.__module__}.{owner.__qualname__}" != f"{emit.__module__}.{emit.__qualname__}":
             raise BackendError(f"the kernel family {name} is given twice: {owner.__module__} and {emit.__module__}")
@@ -67,6 +73,11 @@ def generator(name: str) -> Emit:
     if name not in _FAMILIES:
         raise BackendError(f"there is no kernel family {name!r}")
     return _FAMILIES[name]
+
+
+def is_lean(name: str) -> bool:
+    """Whether a family that `generator` has found is compiled by few passes."""
+    return name in _LEAN
 
 
 @dataclass(frozen=True)

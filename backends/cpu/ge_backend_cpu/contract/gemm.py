@@ -22,7 +22,7 @@ UNROLL = 4
 """Steps of the run in one round of the inner loop."""
 
 
-@family(FAMILY)
+@family(FAMILY, lean=True)
 def emit_product(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
     """Operands: A, panels, zeros if bounded, sides of the epilogue, outputs."""
     _Emitter(module, symbol, Product.from_json(parameters), isa).kernel()

@@ -84,7 +84,7 @@ class Pack:
         return Kernel(FAMILY, asdict(self))
 
 
-@family(FAMILY)
+@family(FAMILY, lean=True)
 def emit_pack(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
     """Operands: source, target."""
     pack = Pack(**parameters)

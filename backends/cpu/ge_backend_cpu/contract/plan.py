@@ -42,7 +42,7 @@ class Plan:
     def reserve(self, elements: Size, dtype: DType) -> Operand:
         """Room in the workspace."""
         found = work(self.workspace)
-        self.workspace = self.workspace + dims.ceildiv(elements * (dtype.bits // 8), 64) * 64
+        self.workspace = self.workspace + dims.floordiv(elements * (dtype.bits // 8), 64) * 64 + 64
         return found
 
     def prepare(self, key: str, recipe: Recipe) -> Operand:

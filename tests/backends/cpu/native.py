@@ -1,0 +1,84 @@
+"""Graphs on the native backend, compared with the interpreter, between guard pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ge_backend_cpu import places, straight
+from ge_backend_cpu.backend import CpuBackend
+from ge_core.ir.clone import clone_graph
+from ge_core.ir.graph import Graph
+from ge_core.passes.base import SWITCHES
+from ge_core.plan.build import PlanRequest, build_plan
+from ge_core.plan.plan import ExecutionPlan, HostStep, KernelStep
+from ge_core.plan.states import StateStore
+from ge_core.reference.interpret import interpret
+from tests.backends.cpu.guarded import Guarded
+from tests.core.passes.compare import assert_close
+
+WIDTHS = ("x86-64-v4", "x86-64-v4/8", "x86-64-v4/4", "x86-64-v3")
+"""Instruction sets whose code this machine may run: 16, 8 and 4 lanes, and the lower level with 8."""
+
+
+def widths() -> list[str]:
+    """Those of `WIDTHS` that this machine runs; always at least one."""
+    from ge_backend_cpu.isa import Isa
+
+    return [name for name in WIDTHS if Isa.of(name).runs_here] or ["host"]
+
+
+def plan_of(graph: Graph, isa: str = "host", precision: Any = "balanced", **options: object) -> ExecutionPlan:
+    """The plan of a copy of a graph."""
+    chosen = {"workers": 0, "isa": isa, **options}
+    request = PlanRequest(CpuBackend(), "cpu", chosen, switches=SWITCHES, precision=precision)
+    return build_plan(clone_graph(graph), request)[0]
+
+
+def kernels(plan: ExecutionPlan) -> list[str]:
+    """Names of the implementations of a plan's kernel steps, in order."""
+    return [step.implementation for step in plan.steps if isinstance(step, KernelStep)]
+
+
+def executable(plan: ExecutionPlan, isa: str = "host", threads: int = 2, **options: object) -> Any:
+    """A plan compiled and loaded."""
+    chosen: dict[str, object] = {"workers": 0, "isa": isa, "num_threads": threads, **options}
+    backend = CpuBackend()
+    return backend.load(backend.build({"main": plan}, "cpu", chosen), chosen)
+
+
+def check(
+    graph: Graph,
+    calls: Sequence[Sequence[np.ndarray]],
+    tolerance: float = 1e-5,
+    isa: str = "host",
+    threads: int = 2,
+    hosts: int = 0,
+    precision: Any = "balanced",
+) -> ExecutionPlan:
+    """Run a graph natively on some inputs and compare with the interpreter.
+
+    Inputs, outputs and prepared constants end, then begin, at a page without access.
+
+    Args:
+        tolerance: times the largest magnitude of each output; 0 for equal.
+        hosts: steps that are expected to run on the host.
+    """
+    plan = plan_of(graph, isa, precision)
+    found = [step for step in plan.all_steps() if isinstance(step, HostStep)]
+    assert len(found) == hosts, [step.name for step in found]
+    for at_end in (True, False):
+        guard = Guarded(at_end)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GE_POISON", "1")
+            patch.setattr(straight, "_empty", guard.empty)
+            patch.setattr(places, "aligned_bytes", guard.bytes)
+            run = executable(plan, isa, threads)
+            for inputs in calls:
+                want, _ = interpret(graph, list(inputs), {s.name: s.initial.array() for s in graph.states})
+                got = run.run([guard.copy(x) for x in inputs], StateStore(graph.states))
+                assert_close(got, want, tolerance)
+    return plan
