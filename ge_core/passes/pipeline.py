@@ -47,9 +47,12 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
     cleaning = PassManager(tuple(simplify), "simplify", fixpoint=True)
     passes: list[Pass] = [InferTypes(), cleaning]
     if fusion:
-        passes += [*RECOGNISERS, FoldBatchNorm(), FoldScales(), cleaning]
+        passes += [*RECOGNISERS, FoldBatchNorm(), cleaning]
     if layout:
         passes += [SinkTransposes(), cleaning]
+    if fusion:
+        # transposes no longer stand between weights and their factors
+        passes += [FoldScales(), cleaning]
     if precision == "speed":
         passes += [StoreWeightsInHalf(), *([DeadCode()] if dce else [])]
     return PassManager(tuple(passes), "optimise")

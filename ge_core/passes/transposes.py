@@ -76,6 +76,20 @@ def transposed_constant(m: Match, b: Builder) -> Value:
     )
 
 
+@rule(Node("Reshape", Node("Transpose", Node("Reshape", X, Any_()), name="t"), Any_()), single_use=True)
+def without_unit_axes(m: Match, b: Builder) -> Value:
+    """Between two Reshapes, axes of size 1 need not take part."""
+    node = m.node("t")
+    assert node.inputs[0] is not None
+    shape, perm = m.shape(node.inputs[0]), permutation(node)
+    kept = [axis for axis, size in enumerate(shape) if size != 1]
+    m.require(len(kept) < len(shape), "no axis has size 1")
+    narrow = reshape(b, m["x"], [shape[axis] for axis in kept])
+    order = [kept.index(axis) for axis in perm if axis in kept]
+    turned: Value = narrow if order == sorted(order) else b.Transpose(narrow, perm=order)
+    return reshape(b, turned, m.shape(m.root.output))
+
+
 _UNARY = "|".join(sorted(name for name, row in POINTWISE.items() if len(row.inputs) == 1 and not row.fold)) + "|Cast"
 _BINARY = "|".join(
     sorted({name for name, row in POINTWISE.items() if len(row.inputs) > 1 or row.fold} - {"PRelu", "Clip"})
@@ -216,7 +230,7 @@ def below_pad(m: Match, b: Builder) -> Value:
     return result
 
 
-MERGING_RULES = (keeps_order, explicit_permutation, transpose_twice, transposed_constant)
+MERGING_RULES = (keeps_order, explicit_permutation, transpose_twice, transposed_constant, without_unit_axes)
 SINKING_RULES = (below_unary, below_broadcast, below_concat, below_softmax, below_reduction, below_pad)
 
 

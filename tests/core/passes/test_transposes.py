@@ -42,6 +42,18 @@ def test_moving_single_positions_is_a_reshape() -> None:
     check(build, [normal(2, 1, 4)], MergeTransposes(), gives=["Reshape", "Transpose"])
 
 
+def test_axes_of_size_one_between_reshapes_take_no_part() -> None:
+    def build(b: Builder) -> None:
+        x = b.input("x", "float32", (N, 4, 6))
+        y = b.Transpose(b.Reshape(x, b.ints(1, N, 4, 3, 2)), perm=[3, 1, 2, 0, 4])
+        z = b.Transpose(b.Reshape(x, b.ints(1, N, 1, 24)), perm=[2, 1, 0, 3])
+        b.outputs(b.Reshape(y, b.ints(3, N, 8)), b.Reshape(z, b.ints(N, 8, 3)))
+
+    graph, _ = check(build, [normal(2, 4, 6)], MergeTransposes(), DeadCode())
+    turns = [n for n in graph.nodes if n.op == "Transpose"]
+    assert [n.attrs["perm"] for n in turns] == [(2, 0, 1, 3)]
+
+
 def test_a_transposed_constant_is_a_view_of_the_same_memory() -> None:
     w = normal(30, 40)
 
