@@ -33,12 +33,14 @@ class Example:
 
     Attributes:
         shapes: torch.export's dynamic_shapes.
+        values: whether the weights have values; without them the model is imported and not run.
     """
 
     model: nn.Module
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     shapes: Any = None
+    values: bool = True
 
 
 Build = Callable[[], Example]
@@ -199,6 +201,27 @@ def t5() -> Example:
     kwargs = {"input_ids": tokens(), "decoder_input_ids": tokens(2, 8), "use_cache": False}
     both = {0: AUTO, 1: AUTO}
     return Example(model, kwargs=kwargs, shapes={"input_ids": both, "decoder_input_ids": both, "use_cache": None})
+
+
+@_model("hf/llama-2-7b")
+def llama_7b() -> Example:
+    """The configuration of LLaMA-2-7B in half precision, of fake tensors: 6.7 G parameters without memory."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=32000, hidden_size=4096, intermediate_size=11008, num_hidden_layers=32, num_attention_heads=32,
+        num_key_value_heads=32, max_position_embeddings=4096,
+    )  # fmt: skip
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float16)
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            model = LlamaForCausalLM(config).eval()
+    finally:
+        torch.set_default_dtype(default)
+    kwargs = {"input_ids": tokens(1, 2048), "use_cache": False}
+    return Example(model, kwargs=kwargs, shapes={"input_ids": {1: AUTO}, "use_cache": None}, values=False)
 
 
 class CachedDecoder(nn.Module):

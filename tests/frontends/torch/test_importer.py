@@ -148,6 +148,13 @@ def test_an_exported_program() -> None:
         import_model(program, dynamic_shapes=({0: Dim("n")},))
 
 
+def test_an_exported_program_in_core_operators() -> None:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    x = torch.randn(2, 3, 8)
+    imported = import_model(torch.export.export(layer, (x,)).run_decompositions())
+    compare(layer, imported, (x,), {}, states=None, tolerance=1e-5)
+
+
 def test_examples_as_arrays_and_specs() -> None:
     model = Small().eval()
     array = np.ones((2, 4), np.float32)
