@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeAlias
 from ge_core.errors import BackendError
 from ge_core.ir import dims
 from ge_core.ir.dims import Size, Symbol
+from ge_core.ir.types import Layout, TensorType
 
 OK = 0
 INDEX_OUT_OF_RANGE = 1
@@ -236,14 +237,25 @@ class Recipe:
 Make: TypeAlias = Callable[..., Any]
 """`make(*arrays: np.ndarray, **options) -> np.ndarray`: the bytes that the kernel reads, C-contiguous."""
 
+LayoutOf: TypeAlias = Callable[..., Layout | None]
+"""`layout(type: TensorType, **options)`: the storage layout of the only operand whose bytes a recipe would make."""
+
 _RECIPES: dict[str, Make] = {}
+_LAYOUTS: dict[str, LayoutOf] = {}
 
 
-def recipe(name: str) -> Callable[[Make], Make]:
-    """Decorator: this function prepares constants. Names as of `family`: "contract.winograd_f4"."""
+def recipe(name: str, layout: LayoutOf | None = None) -> Callable[[Make], Make]:
+    """Decorator: this function prepares constants. Names as of `family`: "contract.winograd_f4".
+
+    Args:
+        layout: tells when the recipe only stores its operand otherwise. Such a constant is kept once, in that layout,
+            in memory and in files; else the prepared one stands beside it.
+    """
 
     def register(make: Make) -> Make:
         owner = _RECIPES.setdefault(name, make)
+        if layout is not None:
+            _LAYOUTS[name] = layout
         if f"{owner.__module__}.{owner.__qualname__}" != f"{make.__module__}.{make.__qualname__}":
             raise BackendError(f"the recipe {name} is given twice: {owner.__module__} and {make.__module__}")
         return make
@@ -265,6 +277,17 @@ def recipe_of(name: str) -> Make:
     if name not in _RECIPES:
         raise BackendError(f"there is no recipe {name!r}")
     return _RECIPES[name]
+
+
+def recipe_layout(recipe: Recipe, type: TensorType) -> Layout | None:
+    """The layout in which a constant is what a recipe makes of it; None when there is none.
+
+    Raises:
+        BackendError: no module registers the recipe.
+    """
+    recipe_of(recipe.recipe)
+    found = _LAYOUTS.get(recipe.recipe)
+    return None if found is None or len(recipe.inputs) != 1 else found(type, **recipe.options)
 
 
 def launch_data(launches: Sequence[Launch], prepared: Mapping[str, Recipe] | None = None) -> dict[str, Any]:

@@ -1,10 +1,15 @@
-"""Constants as kernels read them: packed at build, once, and stored so; what recipes make becomes a constant too."""
+"""Constants as kernels read them: packed at build, once, and stored so.
+
+What a recipe makes becomes a constant of the graph too, so that it lies in the file and costs nothing at load. Where
+the recipe is a layout of a constant that nothing else reads, there is no second one: the constant is kept in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ge_backend_cpu.kernel import Recipe, recipe_layout
 from ge_backend_cpu.places import PreparedKey, prepare, prepared_key
 from ge_core.errors import BackendError
 from ge_core.ir.graph import Constant
@@ -19,46 +24,102 @@ def pack_weights(plans: Mapping[str, ExecutionPlan]) -> dict[str, Any]:
     Returns:
         For the artifact's metadata: per entry, the constant that each prepared key became.
     """
-    packed: dict[tuple[Constant, Layout], Constant] = {}
-    made: dict[tuple[tuple[Constant, ...], str], Constant] = {}
-    found: dict[str, Any] = {}
+    packer, found = _Packer(), {}
     for name, plan in plans.items():
-        _pack(plan, packed)
-        rows = _add_prepared(plan, made).items()
+        rows = packer.run(plan).items()
         found[name] = [[list(indices), text, index] for (indices, text), index in rows]
     return found
 
 
-def _pack(plan: ExecutionPlan, packed: dict[tuple[Constant, Layout], Constant]) -> None:
-    for index, (value, layout) in enumerate(zip(plan.graph.constants, plan.layouts, strict=True)):
-        if layout is None or layout.is_row_major:
-            continue
-        constant = plan.constants[index]
-        key = (constant, layout)
-        if key not in packed:
-            packed[key] = stored_constant(constant.type, layout, constant_bytes(constant, layout), constant.source)
-        plan.constants[index] = value.constant = packed[key]
+class _Packer:
+    """Equal wishes of several entries give the same constants."""
 
+    def __init__(self) -> None:
+        self._packed: dict[tuple[Constant, Layout], Constant] = {}
+        self._made: dict[tuple[tuple[Constant, ...], str], Constant] = {}
 
-def _add_prepared(
-    plan: ExecutionPlan, made: dict[tuple[tuple[Constant, ...], str], Constant]
-) -> dict[PreparedKey, int]:
-    found: dict[PreparedKey, int] = {}
-    for step in plan.all_steps():
-        if not isinstance(step, KernelStep):
-            continue
-        for name in step.data.get("prepared", {}):
-            key = prepared_key(plan, step, name)
-            if key in found:
+    def run(self, plan: ExecutionPlan) -> dict[PreparedKey, int]:
+        wishes = {key: (step, name, recipe) for key, step, name, recipe in _prepared(plan)}
+        found = self._kept_as_prepared(plan, wishes)
+        for key, (step, name, _) in wishes.items():
+            if key not in found:
+                found[key] = len(plan.constants)
+                constant = self._prepared(plan, key, step, name)
+                plan.graph.add_constant(constant, f"{step.name}_prepared")
+                plan.constants.append(constant)
+                plan.layouts.append(None)
+        for index, value in enumerate(plan.graph.constants):
+            layout = plan.layouts[index]
+            if layout is not None and not layout.is_row_major:
+                value.layout = layout
+                plan.constants[index] = value.constant = self._stored(plan.constants[index], layout)
+        return found
+
+    def _kept_as_prepared(self, plan: ExecutionPlan, wishes: Mapping[PreparedKey, Any]) -> dict[PreparedKey, int]:
+        """Give layouts to constants that one recipe alone reads, where the recipe is a layout."""
+        found: dict[PreparedKey, int] = {}
+        wanted = [index for indices, _ in wishes for index in indices]
+        direct = _read_directly(plan)
+        for key, (_, _, recipe) in wishes.items():
+            indices, _ = key
+            if len(indices) != 1 or indices[0] in direct or wanted.count(indices[0]) > 1:
                 continue
-            sources = tuple(plan.constants[i] for i in key[0]), key[1]
-            if sources not in made:
-                made[sources] = Constant.of(prepare(plan, step, name))
-            found[key] = len(plan.constants)
-            plan.graph.add_constant(made[sources], f"{step.name}_prepared")
-            plan.constants.append(made[sources])
-            plan.layouts.append(None)
-    return found
+            (index,) = indices
+            layout = recipe_layout(recipe, plan.constants[index].type)
+            if layout is not None and plan.layouts[index] is None:
+                plan.layouts[index] = layout
+                found[key] = index
+        return found
+
+    def _prepared(self, plan: ExecutionPlan, key: PreparedKey, step: KernelStep, name: str) -> Constant:
+        sources = tuple(plan.constants[i] for i in key[0]), key[1]
+        if sources not in self._made:
+            self._made[sources] = Constant.of(prepare(plan, step, name))
+        return self._made[sources]
+
+    def _stored(self, constant: Constant, layout: Layout) -> Constant:
+        key = (constant, layout)
+        if key not in self._packed:
+            data = constant_bytes(constant, layout)
+            self._packed[key] = stored_constant(constant.type, layout, data, constant.source)
+        return self._packed[key]
+
+
+def _prepared(plan: ExecutionPlan) -> Iterator[tuple[PreparedKey, KernelStep, str, Recipe]]:
+    """Every prepared constant that a step of a plan reads."""
+    for step in plan.all_steps():
+        if isinstance(step, KernelStep):
+            for name, data in step.data.get("prepared", {}).items():
+                yield prepared_key(plan, step, name), step, name, Recipe.from_json(data)
+
+
+def _read_directly(plan: ExecutionPlan) -> set[int]:
+    """Constants that something reads as they are: a host step, a copy, a launch, the caller."""
+    values = {o.value for o in plan.outputs} | {s.write for s in plan.states}
+    for step in plan.all_steps():
+        if isinstance(step, KernelStep):
+            launches = step.data.get("launches", ())
+            values |= {step.inputs[o[1]] for launch in launches for o in launch["operands"] if o[0] == "in"}
+        else:
+            values |= set(_mentioned(step))
+    buffers = {plan.values[v].buffer for v in values if v >= 0}
+    return {plan.buffers[b].index for b in buffers if plan.buffers[b].kind == "constant"}
+
+
+_VALUE_FIELDS = frozenset(
+    {"inputs", "outputs", "value", "source", "target", "condition", "trip", "counter", "condition_param",
+     "condition_result", "initial", "param", "result", "final", "whole", "slice"}
+)  # fmt: skip
+
+
+def _mentioned(step: Any) -> Iterator[int]:
+    """The values that a step other than a kernel names."""
+    for name, field in vars(step).items():
+        if name in _VALUE_FIELDS:
+            yield from field if isinstance(field, tuple) else (field,)
+        elif name in ("carried", "scan_inputs", "scan_outputs"):
+            for item in field:
+                yield from _mentioned(item)
 
 
 def prepared_weights(plan: ExecutionPlan, rows: Any) -> dict[PreparedKey, int]:

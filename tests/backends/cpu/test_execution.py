@@ -137,8 +137,17 @@ def test_prepared_constants() -> None:
     x, w = b.input("x", "float32", (N, 5)), b.constant(data(5, 7))
     b.outputs(b.MatMul(x, w), b.MatMul(b.Add(x, x), w))
     run = check(g, [[data(n, 5)] for n in (1, 40)])
-    plan = run.entries["main"].plan
-    assert [c.type.dtype.name for c in plan.constants] == ["float32", "uint8"]  # both products read the same bytes
+    (constant,) = run.entries["main"].plan.constants  # both products read the same bytes, and there are no others
+    assert constant.stored is not None and constant.stored[0].order == (1, 0)
+
+
+def test_prepared_constants_that_others_read_too() -> None:
+    g, b = new()
+    x, w = b.input("x", "float32", (N, 5)), b.constant(data(5, 7))
+    b.outputs(b.MatMul(x, w), b.Add(w, w), b.MatMul(x, b.constant(data(5, 7))))
+    run = check(g, [[data(n, 5)] for n in (1, 40)])
+    kept = [c.stored is not None for c in run.entries["main"].plan.constants]
+    assert kept == [False, True, False]  # w as it is, the other one turned, w turned beside it
 
 
 def test_states() -> None:

@@ -30,7 +30,7 @@ from ge_backend_cpu.kernel import (
     work,
 )
 from ge_core.backend import Group, Implementation, Options, Refusal, operands
-from ge_core.ir import DType, Graph, dims
+from ge_core.ir import DType, Graph, Layout, dims
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.graph import Node, source_of
 from ge_core.passes.base import SWITCHES
@@ -111,7 +111,7 @@ def emit_dot(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) 
     f.finish()
 
 
-@recipe("vehicle.columns")
+@recipe("vehicle.columns", layout=lambda type: Layout((1, 0)))
 def columns(matrix: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(matrix.T)
 
