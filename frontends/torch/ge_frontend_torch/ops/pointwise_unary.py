@@ -13,7 +13,7 @@ from ..element_types import Operand
 from ..registry import aten
 
 
-def _unary(c: Call, op: str, x: Value) -> Value:
+def unary(c: Call, op: str, x: Value) -> Value:
     """An operator in the result's type: integers that torch takes to float are converted before it."""
     return c.b.op(op, c.cast(x, c.dtype()))
 
@@ -21,169 +21,169 @@ def _unary(c: Call, op: str, x: Value) -> Value:
 @aten("acos.default")
 def acos(c: Call, x: Value) -> Value:
     """acos(Tensor self) -> Tensor"""
-    return _unary(c, "Acos", x)
+    return unary(c, "Acos", x)
 
 
 @aten("acosh.default")
 def acosh(c: Call, x: Value) -> Value:
     """acosh(Tensor self) -> Tensor"""
-    return _unary(c, "Acosh", x)
+    return unary(c, "Acosh", x)
 
 
 @aten("asin.default")
 def asin(c: Call, x: Value) -> Value:
     """asin(Tensor self) -> Tensor"""
-    return _unary(c, "Asin", x)
+    return unary(c, "Asin", x)
 
 
 @aten("asinh.default")
 def asinh(c: Call, x: Value) -> Value:
     """asinh(Tensor self) -> Tensor"""
-    return _unary(c, "Asinh", x)
+    return unary(c, "Asinh", x)
 
 
 @aten("atan.default")
 def atan(c: Call, x: Value) -> Value:
     """atan(Tensor self) -> Tensor"""
-    return _unary(c, "Atan", x)
+    return unary(c, "Atan", x)
 
 
 @aten("atanh.default")
 def atanh(c: Call, x: Value) -> Value:
     """atanh(Tensor self) -> Tensor"""
-    return _unary(c, "Atanh", x)
+    return unary(c, "Atanh", x)
 
 
 @aten("cos.default")
 def cos(c: Call, x: Value) -> Value:
     """cos(Tensor self) -> Tensor"""
-    return _unary(c, "Cos", x)
+    return unary(c, "Cos", x)
 
 
 @aten("cosh.default")
 def cosh(c: Call, x: Value) -> Value:
     """cosh(Tensor self) -> Tensor"""
-    return _unary(c, "Cosh", x)
+    return unary(c, "Cosh", x)
 
 
 @aten("erf.default")
 def erf(c: Call, x: Value) -> Value:
     """erf(Tensor self) -> Tensor"""
-    return _unary(c, "Erf", x)
+    return unary(c, "Erf", x)
 
 
 @aten("erfc.default")
 def erfc(c: Call, x: Value) -> Value:
     """erfc(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Erfc", x)
+    return unary(c, "ge.Erfc", x)
 
 
 @aten("erfinv.default")
 def erfinv(c: Call, x: Value) -> Value:
     """erfinv(Tensor self) -> Tensor"""
-    return _unary(c, "ge.ErfInv", x)
+    return unary(c, "ge.ErfInv", x)
 
 
 @aten("exp.default")
 def exp(c: Call, x: Value) -> Value:
     """exp(Tensor self) -> Tensor"""
-    return _unary(c, "Exp", x)
+    return unary(c, "Exp", x)
 
 
 @aten("exp2.default")
 def exp2(c: Call, x: Value) -> Value:
     """exp2(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Exp2", x)
+    return unary(c, "ge.Exp2", x)
 
 
 @aten("expm1.default")
 def expm1(c: Call, x: Value) -> Value:
     """expm1(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Expm1", x)
+    return unary(c, "ge.Expm1", x)
 
 
 @aten("log.default")
 def log(c: Call, x: Value) -> Value:
     """log(Tensor self) -> Tensor"""
-    return _unary(c, "Log", x)
+    return unary(c, "Log", x)
 
 
 @aten("log10.default")
 def log10(c: Call, x: Value) -> Value:
     """log10(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Log10", x)
+    return unary(c, "ge.Log10", x)
 
 
 @aten("log1p.default")
 def log1p(c: Call, x: Value) -> Value:
     """log1p(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Log1p", x)
+    return unary(c, "ge.Log1p", x)
 
 
 @aten("log2.default")
 def log2(c: Call, x: Value) -> Value:
     """log2(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Log2", x)
+    return unary(c, "ge.Log2", x)
 
 
 @aten("reciprocal.default")
 def reciprocal(c: Call, x: Value) -> Value:
     """reciprocal(Tensor self) -> Tensor"""
-    return _unary(c, "Reciprocal", x)
+    return unary(c, "Reciprocal", x)
 
 
 @aten("rsqrt.default")
 def rsqrt(c: Call, x: Value) -> Value:
     """rsqrt(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Rsqrt", x)
+    return unary(c, "ge.Rsqrt", x)
 
 
 @aten("sigmoid.default")
 def sigmoid(c: Call, x: Value) -> Value:
     """sigmoid(Tensor self) -> Tensor"""
-    return _unary(c, "Sigmoid", x)
+    return unary(c, "Sigmoid", x)
 
 
 @aten("sin.default")
 def sin(c: Call, x: Value) -> Value:
     """sin(Tensor self) -> Tensor"""
-    return _unary(c, "Sin", x)
+    return unary(c, "Sin", x)
 
 
 @aten("sinh.default")
 def sinh(c: Call, x: Value) -> Value:
     """sinh(Tensor self) -> Tensor"""
-    return _unary(c, "Sinh", x)
+    return unary(c, "Sinh", x)
 
 
 @aten("sqrt.default")
 def sqrt(c: Call, x: Value) -> Value:
     """sqrt(Tensor self) -> Tensor"""
-    return _unary(c, "Sqrt", x)
+    return unary(c, "Sqrt", x)
 
 
 @aten("tan.default")
 def tan(c: Call, x: Value) -> Value:
     """tan(Tensor self) -> Tensor"""
-    return _unary(c, "Tan", x)
+    return unary(c, "Tan", x)
 
 
 @aten("tanh.default")
 def tanh(c: Call, x: Value) -> Value:
     """tanh(Tensor self) -> Tensor"""
-    return _unary(c, "Tanh", x)
+    return unary(c, "Tanh", x)
 
 
 @aten("lgamma.default")
 def lgamma(c: Call, x: Value) -> Value:
     """lgamma(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Lgamma", x)
+    return unary(c, "ge.Lgamma", x)
 
 
 @aten("digamma.default")
 def digamma(c: Call, x: Value) -> Value:
     """digamma(Tensor self) -> Tensor"""
-    return _unary(c, "ge.Digamma", x)
+    return unary(c, "ge.Digamma", x)
 
 
 @aten("abs.default", complex=True)
@@ -191,7 +191,7 @@ def absolute(c: Call, x: Value | ComplexPair) -> Value:
     """abs(Tensor self) -> Tensor"""
     if isinstance(x, ComplexPair):
         return c.b.ReduceL2(x.parts, c.b.ints(-1), keepdims=0)
-    return x if x.dtype.kind == "uint" else _unary(c, "Abs", x)
+    return x if x.dtype.kind == "uint" else unary(c, "Abs", x)
 
 
 @aten("neg.default", "_neg_view.default")
@@ -199,7 +199,7 @@ def neg(c: Call, x: Value) -> Value:
     """neg(Tensor self) -> Tensor
     _neg_view(Tensor(a) self) -> Tensor(a)
     """
-    return _unary(c, "Neg", x)
+    return unary(c, "Neg", x)
 
 
 @aten("sign.default", "sgn.default")
@@ -207,70 +207,33 @@ def sign(c: Call, x: Value) -> Value:
     """sign(Tensor self) -> Tensor
     sgn(Tensor self) -> Tensor
     """
-    value = _unary(c, "Sign", x)
+    value = unary(c, "Sign", x)
     # the sign of NaN is 0 in torch, NaN in the graph
     return c.b.Where(c.b.IsNaN(x), c.scalar(0, x.dtype), value) if x.dtype.is_float else value
-
-
-@aten("relu.default")
-def relu(c: Call, x: Value) -> Value:
-    """relu(Tensor self) -> Tensor"""
-    return _unary(c, "Relu", x)
-
-
-@aten("silu.default")
-def silu(c: Call, x: Value) -> Value:
-    """silu(Tensor self) -> Tensor"""
-    return _unary(c, "Swish", x)
-
-
-@aten("mish.default")
-def mish(c: Call, x: Value) -> Value:
-    """mish(Tensor self) -> Tensor"""
-    return _unary(c, "Mish", x)
-
-
-@aten("hardswish.default")
-def hardswish(c: Call, x: Value) -> Value:
-    """hardswish(Tensor self) -> Tensor"""
-    return _unary(c, "HardSwish", x)
-
-
-@aten("selu.default")
-def selu(c: Call, x: Value) -> Value:
-    """selu(Tensor self) -> Tensor"""
-    # the constants of torch, which are those of ONNX before they were rounded to float32
-    return c.b.Selu(x, alpha=1.6732632423543772848170429916717, gamma=1.0507009873554804934193349852946)
-
-
-@aten("log_sigmoid.default")
-def log_sigmoid(c: Call, x: Value) -> Value:
-    """log_sigmoid(Tensor self) -> Tensor"""
-    return _unary(c, "ge.LogSigmoid", x)
 
 
 @aten("floor.default")
 def floor(c: Call, x: Value) -> Value:
     """floor(Tensor self) -> Tensor"""
-    return x if x.dtype.is_integer else _unary(c, "Floor", x)
+    return x if x.dtype.is_integer else unary(c, "Floor", x)
 
 
 @aten("ceil.default")
 def ceil(c: Call, x: Value) -> Value:
     """ceil(Tensor self) -> Tensor"""
-    return x if x.dtype.is_integer else _unary(c, "Ceil", x)
+    return x if x.dtype.is_integer else unary(c, "Ceil", x)
 
 
 @aten("trunc.default")
 def trunc(c: Call, x: Value) -> Value:
     """trunc(Tensor self) -> Tensor"""
-    return x if x.dtype.is_integer else _unary(c, "ge.Trunc", x)
+    return x if x.dtype.is_integer else unary(c, "ge.Trunc", x)
 
 
 @aten("round.default")
 def rounded(c: Call, x: Value) -> Value:
     """round(Tensor self) -> Tensor"""
-    return x if x.dtype.is_integer else _unary(c, "Round", x)
+    return x if x.dtype.is_integer else unary(c, "Round", x)
 
 
 @aten("round.decimals")
@@ -359,99 +322,6 @@ def bitwise_not(c: Call, x: Value) -> Value:
     return c.b.Not(x) if x.dtype.kind == "bool" else c.b.BitwiseNot(x)
 
 
-@aten("relu6.default")
-def relu6(c: Call, x: Value) -> Value:
-    """relu6(Tensor self) -> Tensor"""
-    return c.b.Clip(x, c.scalar(0, x.dtype), c.scalar(6, x.dtype))
-
-
-@aten("hardtanh.default")
-def hardtanh(c: Call, x: Value, min_val: float, max_val: float) -> Value:
-    """hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"""
-    return c.b.Clip(x, c.scalar(min_val, x.dtype), c.scalar(max_val, x.dtype))
-
-
-@aten("hardsigmoid.default")
-def hardsigmoid(c: Call, x: Value) -> Value:
-    """hardsigmoid(Tensor self) -> Tensor"""
-    return c.b.HardSigmoid(x, alpha=1 / 6, beta=0.5)
-
-
-@aten("leaky_relu.default")
-def leaky_relu(c: Call, x: Value, negative_slope: float) -> Value:
-    """leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"""
-    return c.b.LeakyRelu(x, alpha=float(negative_slope))
-
-
-@aten("rrelu.default", ignores=("generator",))
-def rrelu(c: Call, x: Value, lower: float, upper: float, training: bool) -> Value:
-    """rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator?
-    generator=None) -> Tensor
-    """
-    if training:
-        raise c.unsupported("training mode", "call eval() on the module")
-    return c.b.LeakyRelu(x, alpha=(float(lower) + float(upper)) / 2)
-
-
-@aten("elu.default")
-def elu(c: Call, x: Value, alpha: float, scale: float, input_scale: float) -> Value:
-    """elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"""
-    b = c.b
-    if scale == 1 and input_scale == 1:
-        return b.Elu(x, alpha=float(alpha))
-    negative = b.Mul(b.ge.Expm1(b.Mul(x, float(input_scale))), float(alpha) * float(scale))
-    return b.Where(b.Greater(x, 0.0), b.Mul(x, float(scale)), negative)
-
-
-@aten("celu.default")
-def celu(c: Call, x: Value, alpha: float) -> Value:
-    """celu(Tensor self, Scalar alpha=1.) -> Tensor"""
-    return c.b.Celu(x, alpha=float(alpha))
-
-
-@aten("gelu.default")
-def gelu(c: Call, x: Value, approximate: str) -> Value:
-    """gelu(Tensor self, *, str approximate="none") -> Tensor"""
-    return c.b.Gelu(x, approximate=approximate)
-
-
-@aten("softplus.default")
-def softplus(c: Call, x: Value, beta: float, threshold: float) -> Value:
-    """softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"""
-    b = c.b
-    scaled = x if beta == 1 else b.Mul(x, float(beta))
-    soft = b.Softplus(scaled)
-    soft = soft if beta == 1 else b.Div(soft, float(beta))
-    # from 20 on float32 cannot tell softplus(x) from x
-    if threshold >= 20 and x.dtype.bits <= 32:
-        return soft
-    return b.Where(b.Greater(scaled, float(threshold)), x, soft)
-
-
-@aten("threshold.default")
-def threshold(c: Call, x: Value, threshold: float, value: float) -> Value:
-    """threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor"""
-    b = c.b
-    return b.Where(b.LessOrEqual(x, c.scalar(threshold, x.dtype)), c.scalar(value, x.dtype), x)
-
-
-@aten("softshrink.default")
-def softshrink(c: Call, x: Value, lambd: float) -> Value:
-    """softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"""
-    # the part of x beyond the bounds; NaN stays, which Shrink takes to 0
-    bound = abs(float(lambd))
-    return c.b.Sub(x, c.b.Clip(x, c.scalar(-bound, x.dtype), c.scalar(bound, x.dtype)))
-
-
-@aten("hardshrink.default")
-def hardshrink(c: Call, x: Value, lambd: float) -> Value:
-    """hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor"""
-    # written so that NaN stays, as in torch
-    b = c.b
-    inside = b.And(b.GreaterOrEqual(x, -float(lambd)), b.LessOrEqual(x, float(lambd)))
-    return b.Where(inside, c.scalar(0, x.dtype), x)
-
-
 @aten("logit.default")
 def logit(c: Call, x: Value, eps: float | None = None) -> Value:
     """logit(Tensor self, float? eps=None) -> Tensor"""
@@ -487,13 +357,6 @@ def deg2rad(c: Call, x: Value) -> Value:
 def rad2deg(c: Call, x: Value) -> Value:
     """rad2deg(Tensor self) -> Tensor"""
     return c.b.Mul(c.cast(x, c.dtype()), 180 / math.pi)
-
-
-@aten("glu.default")
-def glu(c: Call, x: Value, dim: int) -> Value:
-    """glu(Tensor self, int dim=-1) -> Tensor"""
-    a, gate = c.b.Split(x, axis=c.axis(dim, x.rank), num_outputs=2)
-    return c.b.Mul(a, c.b.Sigmoid(gate))
 
 
 @aten("clamp.default", "clip.default")
