@@ -105,12 +105,21 @@ def _mask_of(m: Match) -> Value:
     return mask
 
 
+def _covers_every_key(m: Match, mask: Value) -> None:
+    """A mask that is shorter than the keys hides those beyond it."""
+    key, past = m.root.inputs[1], m.root.input(4)
+    assert key is not None
+    keys = key.shape[-2] if past is None else key.shape[-2] + past.shape[-2]
+    m.require(mask.rank > 0 and mask.shape[-1] == keys, "the mask may be shorter than the keys")
+
+
 @rule(_ATTENTION, explain=True)
 def mask_as_causal(m: Match, b: Builder) -> list[Value]:
     """A boolean mask that is (also) key ≤ query becomes is_causal, with what else it hides."""
     mask = _mask_of(m)
     forms = IndexForms()
     m.applies(mask.dtype.kind == "bool", "the mask is not boolean")
+    _covers_every_key(m, mask)
     split = _split(mask, forms)
     m.require(split.rest is not mask, f"%{mask.name} is not proven to be causal")
     rest = None if split.rest is None else _whole_last_axis(m, b, split.rest)
@@ -139,6 +148,7 @@ def additive_causal_mask(m: Match, b: Builder) -> list[Value]:
     """Where(causal, 0, −∞ or the most negative number) is is_causal."""
     mask = _mask_of(m)
     m.applies(mask.dtype.is_float, "the mask is boolean")
+    _covers_every_key(m, mask)
     limits = Limits() if hides_nothing(mask, IndexForms()) else additive_limits(mask)
     m.require(limits is not None, f"%{mask.name} is not proven to be causal")
     assert limits is not None

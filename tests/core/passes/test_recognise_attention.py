@@ -325,6 +325,18 @@ def test_past_keys_keep_their_mask() -> None:
     check(build, [*arrays(), normal(2, 4, 3, 8), normal(2, 4, 3, 8)], *PASSES)
 
 
+def test_a_mask_that_is_shorter_than_the_keys_hides_the_rest() -> None:
+    def build(b: Builder) -> None:
+        q, k, v = qkv(b, 5, 7)
+        b.outputs(
+            b.Attention(q, k, v, np.ones((5, 4), np.bool_)), b.Attention(q, k, v, np.zeros((5, 4), np.float32)),
+            b.Attention(q, k, v, np.tri(5, 6, dtype=np.bool_)),
+        )  # fmt: skip
+
+    graph, _ = check(build, arrays(keys=7), *PASSES)
+    assert all(n.input(3) is not None for n in graph.nodes if n.op == "Attention")
+
+
 def test_a_mask_that_hides_nothing_goes() -> None:
     def build(b: Builder) -> None:
         q, k, v = qkv(b, 5, 5)
