@@ -82,11 +82,16 @@ class Codec:
         if self.layout is None:
             data[:n] = np.frombuffer(pack(array, self.dtype), np.uint8)
             return
-        padded = np.full(self._padded(shape), self.layout.fill, self.dtype.numpy)
-        before = [h[0] for h in self.layout.halo] or [0] * len(shape)
-        inner = tuple(slice(b, b + d) for b, d in zip(before, shape, strict=True))
-        padded[inner] = array
-        data[:n] = np.frombuffer(pack(self._split(padded), self.dtype), np.uint8)
+        padded = array
+        if self._padded(shape) != shape:
+            padded = np.full(self._padded(shape), self.layout.fill, self.dtype.numpy)
+            before = [h[0] for h in self.layout.halo] or [0] * len(shape)
+            padded[tuple(slice(b, b + d) for b, d in zip(before, shape, strict=True))] = array
+        stored = self._split(padded)
+        if self.dtype.bits >= 8:
+            np.copyto(data[:n].view(self.dtype.numpy).reshape(stored.shape), stored)
+        else:
+            data[:n] = np.frombuffer(pack(stored, self.dtype), np.uint8)
 
     def _padded(self, shape: Shape) -> Shape:
         """The logical shape with halo, rounded up to whole blocks."""
