@@ -138,7 +138,7 @@ class _Emitter:
 
     def _buffer(self, found: AliasClass) -> None:
         self.buffer_of[found] = len(self.buffers)
-        extents = self._extents(found) if found.kind == "arena" else ()
+        extents = self._extents(found) if found.kind in ("arena", "output") else ()
         name = self._fresh(found.root.name)
         size = None if found.kind == "object" else found.size
         self.buffers.append(Buffer(name, found.kind, size, extents, self.parts.alignment, found.index))

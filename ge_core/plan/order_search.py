@@ -1,9 +1,10 @@
 """The order of least peak by search: exactly while the number of states allows it, else by a beam.
 
 A state is the set of operators that have run; the bytes that live then depend on the set alone. The search takes the
-state whose path had the lowest peak so far, the longest path first among equals, so that the first one that is
-complete is optimal. Before a state branches, every ready operator that leaves no more bytes live than before and fits
-under the path's peak runs at once: moved to the front of any continuation it can only lower what follows.
+state whose path had the lowest peak so far, among equals the longest path, then the one with the fewest live bytes,
+so that the first one that is complete is optimal. Before a state branches, every ready operator that leaves no more
+bytes live than before and fits under the path's peak runs at once: moved to the front of any continuation it can only
+lower what follows.
 """
 
 from __future__ import annotations
@@ -131,11 +132,11 @@ def exact(graph: OrderGraph, roof: int, floor: int, evaluations: int) -> Found:
     """
     machine = _Machine(graph)
     complete = (1 << graph.ops) - 1
-    heap: list[tuple[int, int, int, _State]] = [(floor, 0, 0, machine.begin())]
+    heap: list[tuple[int, int, int, int, _State]] = [(floor, 0, 0, 0, machine.begin())]
     best = {0: floor}
     count = 0
     while heap:
-        high, _, _, state = heappop(heap)
+        high, _, _, _, state = heappop(heap)
         if best[state[0]] < high:
             continue
         (done, live, ready, path), steps = machine.settle(state, high)
@@ -153,7 +154,9 @@ def exact(graph: OrderGraph, roof: int, floor: int, evaluations: int) -> Found:
             best[following] = top
             count += 1
             left = len(ready) and -following.bit_count()
-            heappush(heap, (top, left, count, (following, after, machine.release(following, ready, op), (path, op))))
+            heappush(
+                heap, (top, left, after, count, (following, after, machine.release(following, ready, op), (path, op)))
+            )
         if machine.evaluations > evaluations or len(heap) > STATES:
             return Found(None, False)
     return Found(None, True)

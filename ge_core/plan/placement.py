@@ -81,9 +81,13 @@ class Placer:
         self._kept[key] = found = self._place(key, memory, "default")
         return found
 
-    def compound(self, values: Sequence[int]) -> list[CompoundBuffer]:
-        """What the memory planner gets: the buffers of the arena, sizes evaluated."""
-        return self._compound(values, self._table.evaluate(tuple(values)))
+    def compound(self, values: Sequence[int], *, outputs: bool = False) -> list[CompoundBuffer]:
+        """What the memory planner gets: the buffers of the arena, sizes evaluated.
+
+        Args:
+            outputs: with the outputs that are computed in the caller's memory, to see what is live at once.
+        """
+        return self._compound(values, self._table.evaluate(tuple(values)), ("arena", "output")[: 1 + outputs])
 
     def _shape(self, type: object) -> tuple[int, ...] | None:
         assert isinstance(type, TensorType) and type.shape is not None
@@ -99,10 +103,12 @@ class Placer:
         else:
             self._rects.append(())
 
-    def _compound(self, values: Sequence[int], sizes: Sequence[int]) -> list[CompoundBuffer]:
+    def _compound(
+        self, values: Sequence[int], sizes: Sequence[int], kinds: Sequence[str] = ("arena",)
+    ) -> list[CompoundBuffer]:
         found = []
         for buffer, known, rects in zip(self.plan.buffers, self._sizes, self._rects, strict=True):
-            if buffer.kind != "arena":
+            if buffer.kind not in kinds:
                 continue
             if known is not None:
                 shape = tuple(Rect(sizes[o], sizes[n], start, end) for o, n, start, end in rects)

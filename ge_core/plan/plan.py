@@ -49,7 +49,7 @@ class Buffer:
         name: of the value that it is named after; unique in a plan.
         size: bytes of the whole; None when only the run knows (dynamic, object). With data-dependent symbols it
             stands for its upper bound.
-        extents: when which bytes are live; what is placed in the arena.
+        extents: when which bytes are live, of arena and output buffers; those of the arena are placed by them.
         index: of an input, constant, state or output: its position there.
     """
 
