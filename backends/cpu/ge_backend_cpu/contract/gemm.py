@@ -63,7 +63,7 @@ class _Emitter:
             places.insert(0, f.sub(rest, f.mul(whole, p[f"batch_size{i}"])))
             rest = whole
         places.insert(0, rest)
-        offsets: dict[str, Any] = {"a": p["start"], "b": 0, "c": 0}
+        offsets: dict[str, Any] = {"a": p["start"], "b": 0, "c": p["c_start"]}
         for i in range(self.product.batch):
             for name in offsets:
                 offsets[name] = f.add(offsets[name], f.mul(places[i], p[f"batch_{name}{i}"]))

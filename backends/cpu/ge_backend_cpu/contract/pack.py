@@ -12,22 +12,33 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ge_backend_cpu.convert import compute_type
 from ge_backend_cpu.contract.tile import PANEL
 from ge_backend_cpu.contract.transpose import transposed
+from ge_backend_cpu.convert import compute_type
 from ge_backend_cpu.emit import Function, Value, constant
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family, recipe
 from ge_backend_cpu.vmath import cast
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
+from ge_core.ir.types import Layout, TensorType
 
 FAMILY = "contract.pack"
 ROWS = 16
 """Rows of a work item that packs rows."""
 
 
-@recipe("contract.panels")
+def panels_layout(type: TensorType, *, shape: Sequence[int], transpose: bool = False) -> Layout | None:
+    """Where a matrix is not reshaped, panels are its columns in blocks of 16 ([n, k]: its rows)."""
+    if type.shape is None or tuple(shape) != type.shape or len(shape) < 2:
+        return None
+    *batch, rows, columns = range(len(shape))
+    if transpose:
+        return Layout((*batch, rows, columns), ((rows, PANEL),))
+    return Layout((*batch, columns, rows), ((columns, PANEL),))
+
+
+@recipe("contract.panels", layout=panels_layout)
 def panels(matrix: np.ndarray, *, shape: Sequence[int], transpose: bool = False) -> np.ndarray:
     """[..., k, n] ([..., n, k] with `transpose`) as [..., panel, k, 16], zeros beyond n."""
     matrix = matrix.reshape(shape)
@@ -42,6 +53,24 @@ def panels(matrix: np.ndarray, *, shape: Sequence[int], transpose: bool = False)
     if whole < count:
         found[..., whole, :, : n - whole * PANEL] = matrix[..., whole * PANEL :]
     return found
+
+
+@recipe("contract.filters")
+def filters(weights: np.ndarray, *, group: int) -> np.ndarray:
+    """Weights [o, i / group, *kernel] of a convolution as panels [group, panel, tap * i / group, 16]."""
+    out, channels = weights.shape[:2]
+    split = weights.reshape(group, out // group, channels, -1)
+    return panels(split.transpose(0, 3, 2, 1), shape=[group, -1, out // group])
+
+
+@recipe("contract.transposed_filters")
+def transposed_filters(weights: np.ndarray, *, group: int, taps: Sequence[Sequence[int]]) -> np.ndarray:
+    """Some taps of the weights [i, o / group, *kernel] of a transposed convolution as panels
+    [group, panel, tap * i / group, 16]."""
+    channels, out = weights.shape[:2]
+    chosen = weights[(slice(None), slice(None), *np.ix_(*(np.array(t, np.int64) for t in taps)))]
+    split = chosen.reshape(group, channels // group, out, chosen[0, 0].size)
+    return panels(split.transpose(0, 3, 1, 2), shape=[group, chosen[0, 0].size * channels // group, out])
 
 
 @recipe("contract.zeros")

@@ -194,7 +194,7 @@ def multiply(
     count = dims.product(size for size, *_ in batch)
     split, each, parts = cut(m, n)
     named: dict[str, Size] = {
-        "start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "grain": each,
+        "start": 0, "c_start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "grain": each,
         "block": _block(k, product.sums),
     }  # fmt: skip
     for i, (size, a_step, b_step, c_step) in enumerate(batch):

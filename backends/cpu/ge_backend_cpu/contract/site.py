@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ge_backend_cpu.contract.epilogue import Epilogue, Side, Step, Tree, tree_of
+from ge_backend_cpu.contract.epilogue import Epilogue, Kind, Side, Step, Tree, tree_of
 from ge_backend_cpu.contract.sides import Classify, classifier
 from ge_core.backend import Group, Refusal
 from ge_core.backend import operands as operands_of
@@ -19,8 +19,8 @@ from ge_core.ir.types import Shape
 from ge_core.ops.expression import Apply, Expr, expression_of
 from ge_core.ops.pointwise import POINTWISE
 
-CONTRACTIONS = frozenset({"MatMul", "Gemm"})
-"""Operators that take epilogues."""
+CONTRACTIONS = {"MatMul": 1, "Gemm": 1, "Conv": 1, "ConvTranspose": 1}
+"""Operators that take epilogues, and the input whose constant may be stored in a smaller type."""
 MOST_SIDES = 8
 """Operands of an epilogue."""
 _CHECKED = frozenset({"div", "truncdiv", "floordiv", "floormod", "fmod", "pow"})
@@ -80,14 +80,10 @@ def site_of(node: Node) -> Site | None:
     return Site(node, cores[0], tuple(inner[at + 1 :]), places, weights)
 
 
-def may_grow(group: Group, node: Node, weight_inputs: Mapping[str, int]) -> bool | Refusal:
-    """Whether a group with a contraction, or one that is to get one, may take a node.
-
-    Args:
-        weight_inputs: by contraction, the input whose constant may be stored in a smaller type.
-    """
-    if node.op in weight_inputs:
-        weight = node.input(weight_inputs[node.op])
+def may_grow(group: Group, node: Node) -> bool | Refusal:
+    """Whether a group with a contraction, or one that is to get one, may take a node."""
+    if node.op in CONTRACTIONS:
+        weight = node.input(CONTRACTIONS[node.op])
         if weight is not None and all(_stores_weight(n, weight) for n in group.nodes) and len(group.nodes) == 1:
             return True
         return Refusal("contraction", f"{node.op} begins a group of its own")
@@ -179,10 +175,10 @@ class Collector:
         self._of: dict[Value, Tree] = {}
         self.last: Tree = ["value", 0]
 
-    def side(self, value: Value) -> Tree | None:
-        """The tree that reads an operand; None when epilogues cannot."""
+    def side(self, value: Value, kind: Kind | None = None) -> Tree | None:
+        """The tree that reads an operand, by its shape unless told how; None when epilogues cannot."""
         if value not in self.sides:
-            kind = self.classify(value.shape)
+            kind = kind or self.classify(value.shape)
             if kind is None or not _computes(value.dtype):
                 return None
             self.sides[value] = len(self.sides)

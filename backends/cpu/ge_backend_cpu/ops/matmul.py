@@ -19,21 +19,20 @@ from ge_core.ir.dims import Size
 from ge_core.ir.graph import Node, Value
 from ge_core.ir.types import Shape
 
-WEIGHTS = {"MatMul": 1, "Gemm": 1}
-"""The operand whose constant may be stored in a smaller type."""
+PRODUCTS = frozenset({"MatMul", "Gemm"})
 
 
 @joins
 def join(group: Group, node: Node) -> bool | Refusal:
     """Casts of weights before a product, pointwise operators after it."""
-    return may_grow(group, node, WEIGHTS)
+    return may_grow(group, node)
 
 
 @implementation("MatMul", "Gemm", "ge.Fused")
 def matmul(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     """Product kernels for a node that is a product, or a group around one."""
     site = site_of(node)
-    if site is None or site.core.op not in WEIGHTS:
+    if site is None or site.core.op not in PRODUCTS:
         return ()
     core = site.core
     left, right = core.input(0), core.input(1)
