@@ -35,11 +35,8 @@ class Worker:
     """One compiling process."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "GE_CPU_WORKER": "1"}
         program = f"import sys; sys.path[:] = {sys.path!r}; from ge_backend_cpu.worker import main; main()"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
+        self._process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._lock = threading.Lock()
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import struct
 from typing import Any, BinaryIO
 
@@ -38,6 +39,7 @@ def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
 
 def main() -> None:
     """Answer requests until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt at the terminal is the parent's to handle
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints must not disturb the answers
     requests = os.fdopen(0, "rb", buffering=0)
