@@ -224,7 +224,8 @@ def multiply(
             operands=(a, b, *(() if zeros is None else (zeros,)), *sides, *outputs),
             params=product.params(named),
             extent=count * parts,
-            picoseconds=count * m * n * whole_run * speed,
+            # the panels' zeros are multiplied as well
+            picoseconds=count * m * dims.ceildiv(n, PANEL) * PANEL * whole_run * speed,
         )
     )
 
