@@ -22,9 +22,11 @@ from .call import Call
 from .complex_pair import ComplexPair
 from .element_types import from_torch, real_of
 from .locations import location
-from .registry import IGNORED, Operator, find, find_higher_order
+from .registry import Operator, argument_names, find, find_higher_order
 from .scan import NO_OPERATION, Finding, describe_place, is_symbolic, target_name
 from .symbols import Symbols
+
+_REPORT_IT = "this is a fault of the PyTorch frontend; please report it"
 
 # What stands for a result: a tensor, several of them, a size, or None.
 Result = Any
@@ -90,6 +92,10 @@ class Converter:
                 return self._stand_in(b, node, error)
             except GeError as error:
                 raise _internal(name, loc, error) from error
+            except (AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise GraphError(
+                    f"{name} cannot be converted: {type(error).__name__}: {error}", where=loc, fix=_REPORT_IT
+                ) from error
 
     def _item(self, node: torch.fx.Node, parts: Any) -> Result:
         """One of several results; one that the conversion leaves out must not be used."""
@@ -182,7 +188,7 @@ class Converter:
                 f"{node.name} became {got}",
                 where=loc,
                 expected=f"torch's {dtype}{list(shape)}",
-                fix="this is a fault of the PyTorch frontend; please report it",
+                fix=_REPORT_IT,
             )
 
     def _merged(self, ours: Size, theirs: Any) -> Size | None:
@@ -238,18 +244,11 @@ class _Binding:
     """How the arguments of one operator overload reach its function."""
 
     def __init__(self, target: Any, known: Operator) -> None:
-        self.names: list[str | None] = []
-        self.renamed: dict[str, str | None] = {}
+        self.renamed = argument_names(target._schema, known)
+        self.names = [self.renamed[a.name] for a in target._schema.arguments if not a.kwarg_only]
         self.defaults: dict[str, Any] = {}
         for argument in target._schema.arguments:
-            name: str | None = "x" if argument.name == "self" else argument.name
-            if name not in known.parameters:
-                if name not in IGNORED and name not in known.ignores:
-                    raise GraphError(f"the conversion of {known.name} does not take the argument {name}")
-                name = None
-            if not argument.kwarg_only:
-                self.names.append(name)
-            self.renamed[argument.name] = name
+            name = self.renamed[argument.name]
             if name is not None and argument.has_default_value():
                 default = argument.default_value
                 self.defaults[name] = _dtype(default) if isinstance(default, torch.dtype) else default

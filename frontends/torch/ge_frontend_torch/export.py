@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ def export(
     parameters = _parameters(module)
     shapes = _normal_shapes(dynamic_shapes, parameters, args, keywords)
     program = trace(module, args, keywords, shapes)
-    _remove_dropout(program.graph)
+    _remove_dropout(program)
     name = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "main")
     return functional(Exported(program, Writes(program.graph_module), parameters, shapes, name))
 
@@ -103,17 +103,18 @@ def trace(
             raise _export_failed(module, error) from error
 
 
-def _remove_dropout(graph: torch.fx.Graph) -> None:
+def _remove_dropout(program: torch.export.ExportedProgram) -> None:
     """Let the users of a dropout that does nothing read its input.
 
     In eval mode dropout returns its input itself; torch's functional form makes a copy of it, and then a write to
     one is not seen in the other.
     """
-    for node in list(graph.nodes):
+    for node in list(program.graph.nodes):
         idle = node.op == "call_function" and node.target is torch.ops.aten.dropout.default
         if idle and not node.args[2]:
             node.replace_all_uses_with(node.args[0])
-            graph.erase_node(node)
+            program.graph_signature.replace_all_uses(node.name, node.args[0].name)
+            program.graph.erase_node(node)
 
 
 def functional(exported: Exported) -> Exported:
@@ -121,13 +122,7 @@ def functional(exported: Exported) -> Exported:
     if exported.writes.pure:
         return exported
     program = decompose(exported.program, {})
-    return Exported(
-        program,
-        Writes(program.graph_module),
-        exported.parameters,
-        exported.dynamic_shapes,
-        exported.name,
-    )
+    return replace(exported, program=program, writes=Writes(program.graph_module))
 
 
 def decompose(
@@ -208,13 +203,20 @@ def _as_module(model: object) -> torch.nn.Module:
 
 
 class _Function(torch.nn.Module):
-    """A plain function as a module."""
+    """A plain function as a module; it keeps the function's signature, which a builtin one does not have."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.training = False
         self._function = function
-        self.forward = function
+        try:
+            inspect.signature(function)
+        except ValueError:
+            return
+        self.forward = function  # type: ignore[method-assign]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
 
 
 def examples(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 
-from ge_core.errors import UnsupportedError
+from ge_core.errors import ModelImportError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Dim
 from ge_core.ir.graph import Graph, State, Value
@@ -18,6 +19,7 @@ from ge_core.signature import Signature
 
 from .aliasing import Writes
 from .call_structure import is_marker, leaf, rebuild, slots
+from .complex_pair import ComplexPair
 from .constants import Weights
 from .convert import Converter
 from .element_types import from_torch
@@ -67,11 +69,14 @@ def supported(exported: Exported) -> Exported:
         # functions of torch that are no operators (of vmap) are gone in the functional form
         if not table and all(isinstance(target, torch._ops.OpOverload) for target in unknown):
             break
-        program = decompose(exported.program, table)
-        exported = Exported(
-            program, Writes(program.graph_module), exported.parameters, exported.dynamic_shapes, exported.name
-        )
-        unknown = unknown_operators(program.graph_module)
+        try:
+            program = decompose(exported.program, table)
+        except ModelImportError:
+            break  # what cannot be expanded is reported as it stands
+        exported = replace(exported, program=program, writes=Writes(program.graph_module))
+        before, unknown = set(unknown), unknown_operators(program.graph_module)
+        if set(unknown) == before:
+            break
     found = findings(unknown) + complex_uses(exported.program.graph_module)
     if found:
         raise report(found, exported.name)
@@ -213,7 +218,10 @@ def _output_value(b: Builder, result: Any) -> Value:
         return result
     if isinstance(result, Dim | int) and not isinstance(result, bool):
         return b.scalar(result)
-    raise UnsupportedError(f"the model returns {type(result).__name__}, which is not supported", expected="tensors")
+    what = "complex numbers" if isinstance(result, ComplexPair) else type(result).__name__
+    raise UnsupportedError(
+        f"the model returns {what}, which is not supported", fix="return real tensors (torch.view_as_real, .abs())"
+    )
 
 
 def _hints(exported: Exported, index: int) -> list[str | None]:

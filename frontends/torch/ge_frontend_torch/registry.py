@@ -36,14 +36,14 @@ class Operator:
     Attributes:
         name: `conv2d.default`, or `namespace::name.overload` outside of aten.
         function: converts it.
-        parameters: the names of the schema's arguments that the function takes.
+        parameters: the names of the schema's arguments that the function takes, in its order.
         ignores: arguments that change no value, besides `IGNORED`.
         complex: whether the function takes or gives complex numbers, see `complex_pair`.
     """
 
     name: str
     function: Handler
-    parameters: frozenset[str]
+    parameters: tuple[str, ...]
     ignores: frozenset[str]
     complex: bool
 
@@ -72,7 +72,7 @@ def aten(*names: str, ignores: tuple[str, ...] = (), complex: bool = False) -> C
                     f"{name} is converted twice: by {other.__module__}.{other.__qualname__} and "
                     f"{function.__module__}.{function.__qualname__}"
                 )
-            parameters = frozenset(list(inspect.signature(function).parameters)[1:])
+            parameters = tuple(inspect.signature(function).parameters)[1:]
             _OPERATORS[name] = Operator(name, function, parameters, frozenset(ignores), complex)
         return function
 
@@ -115,6 +115,29 @@ def find(name: str) -> Operator | None:
         if base.endswith("_") and not base.endswith("__"):
             found = _OPERATORS.get(f"{base[:-1]}.{overload}")
     return found
+
+
+def argument_names(schema: Any, known: Operator) -> dict[str, str | None]:
+    """The function's parameter for each argument of a schema, None for one that changes no value.
+
+    The written argument of an in-place form has a name of its own: it is the functional form's first.
+
+    Raises:
+        ValueError: the function does not take an argument.
+    """
+    names: dict[str, str | None] = {}
+    for argument in schema.arguments:
+        name = "x" if argument.name == "self" else argument.name
+        written = argument.alias_info is not None and argument.alias_info.is_write
+        if written and name not in known.parameters:
+            name = known.parameters[0]
+        if name in known.parameters:
+            names[argument.name] = name
+        elif name in IGNORED or name in known.ignores:
+            names[argument.name] = None
+        else:
+            raise ValueError(f"the conversion of {known.name} does not take the argument {name}")
+    return names
 
 
 def find_higher_order(name: str) -> Handler | None:

@@ -325,3 +325,5 @@ def test_complex_rotation() -> None:
 def test_complex_numbers_elsewhere_are_refused_by_name() -> None:
     with pytest.raises(UnsupportedError, match=r"tanh.default on complex numbers"):
         import_model(lambda x: torch.fft.rfft(x).tanh().abs(), (torch.randn(8),))
+    with pytest.raises(UnsupportedError, match="returns complex numbers"):
+        import_model(torch.fft.rfft, (torch.randn(8),))

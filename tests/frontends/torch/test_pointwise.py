@@ -259,7 +259,15 @@ def test_in_place_on_fresh_values_and_on_views() -> None:
         z.mul_(2)
         return y, z
 
-    for function in (fresh, view, through_dropout):
+    def dropout_in_place(x: torch.Tensor) -> torch.Tensor:
+        return F.dropout(x + 1, 0.5, False, inplace=True)
+
+    def dropout_as_a_result(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x + 1
+        y[0] = 2
+        return F.dropout(y, 0.5, False), F.dropout(x, 0.5, False)
+
+    for function in (fresh, view, through_dropout, dropout_in_place, dropout_as_a_result):
         check(function, (torch.randn(3, 4),), dynamic=({0: torch.export.Dim("n", min=3)},))
 
 

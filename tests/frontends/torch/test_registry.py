@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ge_frontend_torch import recurrent
-from ge_frontend_torch.registry import IGNORED, aten, find, operators
+from ge_frontend_torch.registry import argument_names, aten, find, operators
 
 
 def schema(name: str) -> Any:
@@ -24,13 +24,19 @@ def schema(name: str) -> Any:
 
 
 def test_every_schema_argument_is_taken_or_ignored() -> None:
-    dropped = [
-        (name, argument.name)
-        for name, operator in operators().items()
-        for argument in schema(name).arguments
-        if ("x" if argument.name == "self" else argument.name) not in operator.parameters | IGNORED | operator.ignores
-    ]
-    assert not dropped
+    for name, operator in operators().items():
+        argument_names(schema(name), operator)
+
+
+def test_in_place_forms_fit_the_functional_ones() -> None:
+    checked = 0
+    for name, operator in operators().items():
+        base, overload = name.rsplit(".", 1)
+        packet = getattr(torch.ops.aten, f"{base}_", None) if "::" not in name else None
+        if packet is not None and overload in packet.overloads():
+            argument_names(getattr(packet, overload)._schema, operator)
+            checked += 1
+    assert checked > 100
 
 
 def test_every_required_parameter_is_in_the_schema() -> None:
