@@ -10,10 +10,10 @@ from ge_core.errors import GeError, ModelImportError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Graph, Value
 from ge_core.ir.location import Location
-from ge_core.ir.types import Type
 
 from .attributes import read_attributes
 from .call import Call
+from .carried import Carried
 from .findings import Finding
 from .frame import Frame, normal_domain
 from .functions import Functions
@@ -45,7 +45,7 @@ class Converter:
         self.graph, self.weights, self.functions, self.symbols = graph, weights, functions, symbols
         self.failures: list[Finding] = []
         self._named: set[Value] = set()
-        self._carried: dict[tuple[int, str], list[Type]] = {}
+        self._carried: dict[tuple[int, str], tuple[Any, Carried]] = {}
 
     def run(self, b: Builder, proto: Any, scope: Scope, frame: Frame) -> list[Value | None]:
         """Convert the nodes of a GraphProto at the end of `b`'s block.
@@ -94,13 +94,10 @@ class Converter:
             raise SkippedError
         return found
 
-    def carried_types(self, body: Any, frame: Frame) -> list[Type] | None:
-        """The types that a loop's carried values had to be given when an outer loop was converted before."""
-        return self._carried.get((id(body), frame.path))
-
-    def remember_carried(self, body: Any, frame: Frame, types: list[Type]) -> None:
-        """Keep the types of a loop's carried values, so that converting an outer loop again starts with them."""
-        self._carried[id(body), frame.path] = types
+    def carried(self, body: Any, frame: Frame) -> Carried:
+        """What is known of the values that a loop carries, from when an outer loop was converted before."""
+        # the message is kept with the entry: its identity would otherwise be given to another one
+        return self._carried.setdefault((id(body), frame.path), (body, Carried()))[1]
 
     def _converted(self, b: Builder, node: Any, scope: Scope, frame: Frame, loc: Location) -> Results | None:
         """What a node gives, None when it could not be converted."""

@@ -30,7 +30,6 @@ class Symbols:
         self._graph, self._plain = graph, plain
         self._sizes: dict[str, Size] = {}
         self._asked: dict[str, Size] = {}
-        self._loop_sizes: set[Size] = set()
 
     def size(self, dim: Any, hint: str) -> Size:
         """The size that a dimension of a TensorShapeProto stands for.
@@ -57,16 +56,6 @@ class Symbols:
         word = f"d_{word}" if word[0].isdigit() or word in _RESERVED else word
         s = self._graph.fresh_symbol(word, lo, hi)
         return dims.symbol(s.name, s.lo, s.hi)
-
-    def loop_size(self, hint: str) -> Dim:
-        """A new size that each run of a loop may change."""
-        size = self.fresh(hint)
-        self._loop_sizes.add(size)
-        return size
-
-    def is_loop_size(self, size: Size) -> bool:
-        """Whether a size is one that each run of a loop may change."""
-        return size in self._loop_sizes
 
     def _expression(self, name: str) -> Size | None:
         """The size that a name such as `past + 1` computes from other names, None when it is a name alone."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ge_core.ir import dims
 from ge_core.ir.builder import Builder
-from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Region, Value, constant_of
-from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
+from ge_core.ir.types import SequenceType, TensorType, Type
 
 from ..call import Call
 from ..conditions import known_condition
@@ -62,6 +60,8 @@ def _check_end(c: Call, trips: Value | None, cond: Value | None, region: Region)
         return
     start = True if cond is None else known_condition(cond)
     again = region.outputs[0]
+    while again.producer is not None and again.producer.op == "Identity":
+        again = again.producer.inputs[0] or again
     goes_on = True if again is region.params[1] else known_condition(again)
     if start is True and goes_on is True:
         raise c.error("the loop never ends", expected="a trip count, or a condition that can become false")
@@ -133,49 +133,13 @@ def _fixed(
         before, after: params around the carried ones.
         first_output: which output of the body is the first carried value.
     """
-    types = [v.type for v in initial]
-    known = c.converter.carried_types(body, c.frame)
-    if known is not None:
-        types = [_wider(c, k, old, t) for k, (old, t) in enumerate(zip(known, types, strict=True))]
+    carried = c.converter.carried(body, c.frame)
+    carried.widen(c, [v.type for v in initial])
     for _ in range(_ATTEMPTS):
-        carried = [(f"s{k}", t) for k, t in enumerate(types)]
-        region = b.region(
-            [*before, *carried, *after], lambda inner, *values: c.converter.subgraph(c, inner, body, values)
-        )
-        results = region.outputs[first_output : first_output + len(types)]
-        wider = [_wider(c, k, t, r.type) for k, (t, r) in enumerate(zip(types, results, strict=True))]
-        if wider == types:
+        params = [*before, *((f"s{k}", t) for k, t in enumerate(carried.types)), *after]
+        region = b.region(params, lambda inner, *values: c.converter.subgraph(c, inner, body, values))
+        results = region.outputs[first_output : first_output + len(carried.types)]
+        if not carried.widen(c, [r.type for r in results]):
             return region
         region.drop()
-        types = wider
-        c.converter.remember_carried(body, c.frame, types)
     raise c.error("the types of the carried values do not settle")
-
-
-def _wider(c: Call, index: int, a: Type, b: Type) -> Type:
-    """The type of a value that is first an `a` and later a `b`."""
-    if isinstance(a, OptionalType):
-        inner = b.element if isinstance(b, OptionalType) else b
-        wider = _wider(c, index, a.element, inner)
-        assert not isinstance(wider, OptionalType)
-        return OptionalType(wider)
-    if isinstance(b, OptionalType):
-        return _wider(c, index, OptionalType(a), b)
-    if isinstance(a, SequenceType) and isinstance(b, SequenceType):
-        element = _wider(c, index, a.element, b.element)
-        assert not isinstance(element, SequenceType)
-        # elements of one sequence have one type or an unknown rank: the sizes of the first are not those of the next
-        if element != a.element and isinstance(element, TensorType):
-            element = TensorType(element.dtype, None)
-        return SequenceType(element)
-    if not isinstance(a, TensorType) or not isinstance(b, TensorType) or a.dtype != b.dtype:
-        raise c.error(f"carried value {index} is {a} before the first run and {b} after it")
-    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
-        return TensorType(a.dtype, None)
-    return TensorType(a.dtype, tuple(_wider_size(c, index, x, y) for x, y in zip(a.shape, b.shape, strict=True)))
-
-
-def _wider_size(c: Call, index: int, a: Size, b: Size) -> Size:
-    if dims.equal(a, b) or c.converter.symbols.is_loop_size(a):
-        return a
-    return c.converter.symbols.loop_size(f"carried_{index}")

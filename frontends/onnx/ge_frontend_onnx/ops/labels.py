@@ -42,7 +42,10 @@ def label_encoder(c: Call) -> Results:
         raise c.error(f"has {len(keys)} keys and {len(values)} values")
     if keys.dtype != x.dtype.numpy:
         raise c.error(f"has keys of type {keys.dtype} for an input of type {x.dtype}")
-    return looked_up(c, x, keys, values, _default(c, kind, values.dtype))
+    default = _default(c, kind, values.dtype)
+    if c.opset >= 4:  # the last of equal keys counts, before 4 the first
+        keys, values = keys[::-1], values[::-1]
+    return looked_up(c, x, keys, values, default)
 
 
 def _table(c: Call, name: str) -> tuple[np.ndarray, str]:
@@ -78,7 +81,7 @@ def looked_up(c: Call, x: Value, keys: np.ndarray, values: np.ndarray, default: 
     if len(ordered):
         place = b.Min(b.ge.SearchSorted(b.constant(ordered), x), b.constant(np.int64(len(ordered) - 1)))
         found = b.Equal(b.Gather(b.constant(ordered), place), x)
-        y = b.Where(found, b.Gather(b.constant(values[order][index]), place), fallback)
+        y = b.Where(found, b.Gather(b.constant(values[order][index].copy()), place), fallback)
     if len(nan):
         y = b.Where(b.IsNaN(x), b.constant(values[nan[0]].reshape(())), y)
     if not len(keys):

@@ -48,7 +48,7 @@ def qlinear_conv(c: Call) -> Results:
 
 @converts("QLinearConv", domain=_MS)
 def qlinear_conv_channels_last(c: Call) -> Results:
-    """QLinearConv as in ONNX; channels_last"""
+    """QLinearConv(T1 x, ...) -> (T3 y); as in ONNX, and channels_last"""
     attrs = {name: value for name, value in c.attrs.items() if name != "channels_last"}
     return _conv(c, attrs, last=bool(c.attr("channels_last", 0)))
 

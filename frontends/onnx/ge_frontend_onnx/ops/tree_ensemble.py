@@ -181,10 +181,11 @@ def _joined(c: Call, weight: Value, target: Value, targets: int, trees: int) -> 
         return average
     if kind not in (_MIN, _MAX):
         raise c.error(f"has the aggregate function {kind}")
-    # a target that no tree reaches keeps the largest or least number
     fill = c.scalar(weight.dtype.max if kind == _MIN else weight.dtype.min, weight.dtype)
     op = "ReduceMin" if kind == _MIN else "ReduceMax"
-    value: Value = b.op(op, b.Where(hit, c.unsqueeze(weight, 2), fill), b.ints(1), keepdims=0)
+    found = b.op(op, b.Where(hit, c.unsqueeze(weight, 2), fill), b.ints(1), keepdims=0)
+    reached = b.Cast(b.ReduceMax(b.Cast(hit, to="uint8"), b.ints(1), keepdims=0), to="bool")
+    value: Value = b.Where(reached, found, 0.0)  # a target that no tree reaches
     return value
 
 
