@@ -171,6 +171,7 @@ class PlanExecutor:
     def sequence(self, steps: Sequence[Step], observer: Observer | None = None) -> Run:
         """One function for a list of steps; neighbouring kernel steps go to the backend together."""
         runs: list[Run] = []
+        steps = [s for s in steps if not isinstance(s, ViewStep) or self._view(s) is not None]
         at = 0
         while at < len(steps):
             step = steps[at]

@@ -47,7 +47,7 @@ class NativeKernels:
             except IndexError:
                 context = Context(places)
             context.use(table)
-            kept = self._fill(context, table, frame)
+            kept = self._fill(context, series, table, frame)
             try:
                 code = walk(team, context, table.alone)
             finally:
@@ -58,33 +58,34 @@ class NativeKernels:
 
         return run
 
-    def _fill(self, context: Context, table: Table, frame: Frame) -> list[np.ndarray]:
+    def _fill(self, context: Context, series: Series, table: Table, frame: Frame) -> list[np.ndarray]:
         """Set the bases that a call changes; the arrays are to be kept until the walk is over."""
         if len(context.bases) < len(self.places.fixed):
             context.bases = self.places.bases()
             context.record["bases"] = address_of(context.bases)
         bases, kept = context.bases, []
         bases[0] = address_of(frame.arena)
-        for external in self.places.externals:
+        for external in series.externals:
             data = self._data(external, table, frame)
-            if data is not None:
-                kept.append(data)
-                bases[external.number] = address_of(data)
+            kept.append(data)
+            bases[external.number] = address_of(data)
         return kept
 
-    def _data(self, external: External, table: Table, frame: Frame) -> np.ndarray | None:
-        """What a base points to; None for what this series does not use and does not exist by now."""
+    def _data(self, external: External, table: Table, frame: Frame) -> np.ndarray:
+        """What a base points to."""
         plan, i = frame.plan, external.index
         if external.kind == "scratch":
-            return aligned_bytes(table.scratch[i]) if i in table.scratch else None
+            return aligned_bytes(table.scratch[i])
         if external.kind == "output":
-            return frame.outputs[i]
+            output = frame.outputs[i]
+            assert output is not None
+            return output
         if external.kind == "input":
             return packed_input(plan, i, frame.inputs[i])
         if external.kind == "state":
             assert frame.states is not None
             return frame.states[plan.states[i].name].data
-        slot = frame.slots[i]
+        slot: np.ndarray | Packed = frame.slots[i]
         return slot.data if isinstance(slot, Packed) else slot
 
 

@@ -126,6 +126,9 @@ class Series:
     Args:
         address: where the code of a kernel's symbol lies.
         threads: of the team that walks the tables.
+
+    Attributes:
+        externals: the bases that every call has to set for these steps.
     """
 
     def __init__(
@@ -146,6 +149,7 @@ class Series:
         self._sizes = SizeTable(self.names)
         self._sizes.add(0)  # index 0: words without a size
         self._scratch: dict[int, int] = {}
+        self._base_words: list[int] = []
         for i, found in enumerate(launches):
             for launch in found:
                 self._add(i, launch, address(launch.kernel.symbol))
@@ -153,6 +157,8 @@ class Series:
             name: np.array(getattr(self._columns, name), np.int64)
             for name in ("steps", "first_word", "extents", "times", "fixed", "size", "value", "buffer")
         }
+        used = {self._columns.fixed[i] for i in self._base_words}
+        self.externals = [external for external in places.externals if external.number in used]
         self._functions = np.array(self._columns.functions, np.uint64)
         self._barrier = np.array(self._columns.barrier, bool)
         self._uneven = np.array(self._columns.uneven, bool)
@@ -175,6 +181,7 @@ class Series:
     def _operand(self, step: NativeStep, operand: Operand) -> None:
         """The two words of an operand: its base, and its offset from there."""
         c, size = self._columns, self._sizes.add(operand.offset)
+        self._base_words.append(len(c.fixed))
         if operand.kind == "prepared":
             assert isinstance(step, KernelStep)
             c.word(fixed=self.places.prepared(step, operand.key))
