@@ -32,10 +32,16 @@ def rebuild(spec: Any, leaves: Sequence[object]) -> Any:
     return _rebuild(spec, iter(leaves))
 
 
+def _children(spec: Any) -> Sequence[Any]:
+    """The parts of a TreeSpec; torch before 2.9 has them as an attribute alone."""
+    found: Sequence[Any] = spec.children() if hasattr(spec, "children") else spec.children_specs
+    return found
+
+
 def _rebuild(spec: Any, leaves: Iterator[object]) -> Any:
     if spec.is_leaf():
         return next(leaves)
-    children = [_rebuild(child, leaves) for child in spec.children_specs]
+    children = [_rebuild(child, leaves) for child in _children(spec)]
     try:
         whole = _pytree.SUPPORTED_NODES[spec.type].unflatten_fn(children, spec.context)
     except Exception:  # noqa: BLE001 - a class may check its parts, which are markers here
