@@ -309,10 +309,12 @@ def read_results() -> dict[str, Any]:
 
 
 def write_results(results: Mapping[str, Any]) -> None:
-    """Write the results, whole or not at all."""
+    """Write the results, a line for each model, whole or not at all."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in results["models"].items())
+    head = "".join(f" {json.dumps(key)}: {json.dumps(results[key])},\n" for key in ("versions", "commit"))
     part = RESULTS.with_suffix(".part")
-    part.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    part.write_text(f'{{\n{head} "models": {{\n{rows}\n }}\n}}\n', encoding="utf-8")
     part.replace(RESULTS)
 
 
