@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -113,6 +114,17 @@ def walk(team: Team, context: Context, alone: bool) -> int:
     if not alone and not team.started:
         team.start()
     return int(team.runtime.run(team.address, context.address, alone))
+
+
+def walk_table(team: Team, context: Context, table: Table) -> int:
+    """Run the table that a context points at, with the team where that pays."""
+    if table.alone:
+        return walk(team, context, True)
+    with_team = table.pace.wants_team()
+    started = time.perf_counter()
+    code = walk(team, context, not with_team)
+    table.pace.note(with_team, time.perf_counter() - started)
+    return code
 
 
 def raise_status(plan: ExecutionPlan, steps: Sequence[NativeStep], table: Table, code: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk
+from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk_table
 from ge_backend_cpu.image import Mapped
 from ge_backend_cpu.places import External, Places, PreparedKey
 from ge_backend_cpu.profile import kernel_time
@@ -49,7 +49,7 @@ class NativeKernels:
             context.use(table)
             kept = self._fill(context, series, table, frame)
             try:
-                code = walk(team, context, table.alone)
+                code = walk_table(team, context, table)
             finally:
                 idle.append(context)
             del kept

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk
+from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk, walk_table
 from ge_backend_cpu.places import Places
 from ge_backend_cpu.table import NativeStep, Series, Table
 from ge_backend_cpu.team import Team
@@ -182,7 +182,7 @@ class StraightPlan:
         states: StateStore,
         placement: Placement,
         table: Table,
-        walk_table: Callable[[Context, Table], None],
+        run_table: Callable[[Context, Table], None],
     ) -> list[Any]:
         if self.plan.states:
             states.check()
@@ -198,7 +198,7 @@ class StraightPlan:
             _poison(context.arena, outputs)
         kept = self._bound.fill(context.bases, inputs, outputs, states)
         try:
-            walk_table(context, table)
+            run_table(context, table)
             if self._readers or self._writes:
                 self._finish(_Call(placement, context.arena, inputs, outputs, states))
         except BaseException as error:
@@ -212,7 +212,7 @@ class StraightPlan:
         return outputs
 
     def _walk(self, context: Context, table: Table) -> None:
-        code = walk(self.team, context, table.alone)
+        code = walk_table(self.team, context, table)
         if code:
             raise_status(self.plan, self.steps, table, code)
 

@@ -15,6 +15,7 @@ import numpy as np
 from ge_backend_cpu import walker
 from ge_backend_cpu.kernel import Launch, Operand, result, source
 from ge_backend_cpu.moves import BLOCK, COPY
+from ge_backend_cpu.pace import Pace
 from ge_backend_cpu.places import Places
 from ge_core.errors import BackendError
 from ge_core.ir import dims
@@ -52,6 +53,7 @@ class Table:
         scratch: bytes of workspaces that are not in the arena, by buffer.
         params: what the rows point to; kept alive here.
         placement: that the offsets belong to; kept alive so that its identity stays its own.
+        pace: of the calls with the team.
     """
 
     rows: np.ndarray
@@ -61,6 +63,7 @@ class Table:
     scratch: Mapping[int, int]
     params: np.ndarray
     placement: Placement
+    pace: Pace = field(default_factory=Pace)
 
 
 def plan_symbols(plan: ExecutionPlan) -> dict[str, Symbol]:
