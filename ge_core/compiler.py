@@ -23,6 +23,7 @@ from ge_core.passes.planned.group import ungroup
 from ge_core.phases import Stopwatch
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.build import PlanRequest, build_plan
+from ge_core.plan.gears import narrow, read_gears
 from ge_core.plan.plan import ExecutionPlan
 from ge_core.plugins import Plugin
 from ge_core.report import CompileReport, count_nodes, record_passes, record_plan
@@ -30,6 +31,7 @@ from ge_core.signature import Signature
 
 CORE_OPTIONS: Mapping[str, str] = {
     "share_weights": "True: the compiled model reads the weights in the memory of the original, without a copy",
+    "gears": "sizes of symbols for which memory is planned at compile time, such as {'batch': [1, 8]}",
     "explain": "True: the report says why rewrites that nearly matched did not apply",
     "stop_after": "do no more than this many rewrites of the graph (for bisecting)",
     "print_after": "names of passes after which the graph is printed to standard error",
@@ -140,9 +142,11 @@ def compile_entries(
     weights = WeightCopies(share=bool(request.options.get("share_weights", False)) or info.copies_weights)
     operators: Counter[str] = Counter()
     context = pass_context(request)
+    gears = read_gears(request.options.get("gears"), [source.graph for source in sources.values()])
     entries: dict[str, ExecutionPlan] | dict[str, Graph] = {}
     for name, source in sources.items():
         graph = source.graph
+        narrow(graph, gears)
         report.nodes["imported"] = report.nodes.get("imported", 0) + count_nodes(graph)
         weights.mark(graph)
         with watch.phase("optimise"):
@@ -168,6 +172,7 @@ def compile_entries(
                         request.switches,
                         request.precision,
                         source.example,
+                        gears,
                     ),
                     context,
                 )

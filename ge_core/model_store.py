@@ -61,6 +61,8 @@ def save_model(model: CompiledModel, path: str | os.PathLike[str]) -> None:
 def _is_plain(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
     return isinstance(value, _PLAIN)
 
 

@@ -18,6 +18,7 @@ from ge_core.passes.planned.select import Selection, Selector
 from ge_core.plan.alias import Aliases
 from ge_core.plan.bind import bindings
 from ge_core.plan.emit import Emission, emit, needed_before_known
+from ge_core.plan.gears import Gears
 from ge_core.plan.homes import EVERYTHING, NOTHING, WAYS, find_homes
 from ge_core.plan.lifetimes import lifetimes
 from ge_core.plan.placement import Placer
@@ -52,6 +53,7 @@ class PlanRequest:
     Attributes:
         switches: which of fusion, select, reorder and memory are on; see `ge_core.passes.base.SWITCHES`.
         example: symbol values that figures are given for; unknown ones get a value within their bounds.
+        gears: see `ge_core.plan.gears`; figures are given for the largest ones.
     """
 
     backend: PlannedBackend
@@ -60,6 +62,7 @@ class PlanRequest:
     switches: Collection[str] = SWITCHES
     precision: Precision = "balanced"
     example: Mapping[str, int] = field(default_factory=dict)
+    gears: Gears = field(default_factory=dict)
 
     @property
     def info(self) -> TargetInfo:
@@ -177,7 +180,9 @@ def plan_selected(graph: Graph, request: PlanRequest, selection: Selection, shar
     )
     needed_before_known(plan)
     plan.sharing = sharing
-    plan.example = {s.name: example_value(s, request.example) for s in plan.symbols}
+    plan.gears = {s.name: request.gears[s.name] for s in plan.symbols if s.name in request.gears}
+    example = {**request.example, **{name: sizes[-1] for name, sizes in plan.gears.items()}}
+    plan.example = {s.name: example_value(s, example) for s in plan.symbols}
     plan.memory = Placer(plan).at([plan.example[s.name] for s in plan.symbols], "default").memory
     return plan
 

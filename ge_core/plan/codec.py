@@ -15,6 +15,7 @@ from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.traverse import symbol_table, values, walk
 from ge_core.ir.types import Layout, TensorType, Type
 from ge_core.memory import MemoryPlan
+from ge_core.plan.gears import read_gears
 from ge_core.plan.lifetimes import CONTROL
 from ge_core.plan.placement import Placer, check
 from ge_core.plan.plan import (
@@ -60,6 +61,7 @@ def plan_to_json(plan: ExecutionPlan) -> dict[str, Any]:
         "end": plan.end,
         "sharing": plan.sharing,
         "example": dict(plan.example),
+        "gears": {name: list(sizes) for name, sizes in plan.gears.items()},
         "memory": None
         if memory is None
         else [memory.size, dict(memory.offsets), memory.lower_bound, memory.no_reuse, memory.planner],
@@ -170,6 +172,7 @@ class _Reader:
             example={str(k): _int(v) for k, v in data["example"].items()},
             memory=self.memory(data["memory"]),
             sharing=str(data["sharing"]),
+            gears=self.gears(data["gears"]),
         )
 
     def size(self, raw: object) -> Size:
@@ -204,6 +207,10 @@ class _Reader:
         return PlannedState(
             str(name), type, self.place(read), -1 if write == -1 else self.place(write), in_place is True
         )
+
+    def gears(self, table: Mapping[str, Sequence[Any]]) -> dict[str, tuple[int, ...]]:
+        given = {str(name): [_int(n) for n in sizes] for name, sizes in table.items()}
+        return read_gears(given, [self.graph])
 
     def memory(self, row: Sequence[Any] | None) -> MemoryPlan | None:
         if row is None:

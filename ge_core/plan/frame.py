@@ -271,7 +271,7 @@ class FramePool:
             for i, frame in enumerate(self._idle):
                 if frame.placement is placement:
                     return self._idle.pop(i)
-            if len(self._idle) >= self.KEPT:
+            if len(self._idle) >= self.KEPT or (placement.geared and self._idle):
                 arena = self._idle.pop(0).arena
         if arena is not None and not placement.arena <= len(arena) <= 2 * placement.arena + self.SLACK:
             arena = None

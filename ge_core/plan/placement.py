@@ -1,16 +1,20 @@
-"""Places for the shapes of a call: sizes evaluated, buffers placed again, results kept for shapes seen lately."""
+"""Places for the shapes of a call: sizes evaluated, buffers placed again, results kept for shapes seen lately.
+
+A plan with gears is placed once for each gear; a call evaluates its sizes and takes the places of its gear.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ge_core.errors import PlanError
 from ge_core.ir.types import TensorType
 from ge_core.memory import CompoundBuffer, Effort, MemoryPlan, Rect, place, validate
 from ge_core.passes.base import debug_from_environment
+from ge_core.plan.gears import GearBox, reach
 from ge_core.plan.plan import Buffer, ExecutionPlan
 from ge_core.plan.sizes import SizeTable, names_in, upper_bound
 
@@ -29,6 +33,7 @@ class Placement:
         sizes: per buffer its bytes (an upper bound where data decide), -1 where unknown.
         shapes: per value its shape, None where a call cannot know it.
         offsets: per value its bytes from the start of its buffer.
+        geared: the arena is as large for every shape, so that one serves all.
     """
 
     env: Mapping[str, int]
@@ -37,6 +42,7 @@ class Placement:
     sizes: tuple[int, ...]
     shapes: tuple[tuple[int, ...] | None, ...]
     offsets: tuple[int, ...]
+    geared: bool = False
 
     @property
     def arena(self) -> int:
@@ -58,6 +64,8 @@ class Placer:
         for buffer in plan.buffers:
             self._add(buffer)
         self._kept: OrderedDict[tuple[int, ...], Placement] = OrderedDict()
+        self._box = GearBox(plan.symbols, plan.gears) if plan.gears else None
+        self._gears: OrderedDict[tuple[int, ...], MemoryPlan] = OrderedDict()
         self._lock = threading.Lock()
 
     def at(self, values: Sequence[int], effort: Effort = "fast") -> Placement:
@@ -68,7 +76,8 @@ class Placer:
             if found is not None:
                 self._kept.move_to_end(key)
                 return found
-        found = self._place(key, None, effort if key else "default")
+        memory = None if self._box is None else self._geared(self._box, key)
+        found = self._place(key, memory, effort if key else "default")
         with self._lock:
             self._kept[key] = found
             while len(self._kept) > REMEMBERED:
@@ -76,8 +85,10 @@ class Placer:
         return found
 
     def keep(self, values: Sequence[int], memory: MemoryPlan) -> Placement:
-        """Take a placement that was made before (at compile time) for these symbol values."""
+        """Take a placement that was made before (at compile time) for these symbol values; gears are placed anew."""
         key = tuple(values)
+        if self._box is not None:
+            return self.at(key)
         self._kept[key] = found = self._place(key, memory, "default")
         return found
 
@@ -117,6 +128,40 @@ class Placer:
             found.append(CompoundBuffer(buffer.name, shape, buffer.alignment))
         return found
 
+    def _geared(self, box: GearBox, values: tuple[int, ...]) -> MemoryPlan:
+        """The plan of the gear that serves some sizes; where all gears are known, all arenas are the largest."""
+        gear = box.of(values)
+        with self._lock:
+            found = self._gears.get(gear)
+            if found is None:
+                every = box.all()
+                for each in every or [gear]:
+                    self._gears[each] = place(self._ranged(box, each))
+                if every:
+                    size = max(memory.size for memory in self._gears.values())
+                    for each, memory in self._gears.items():
+                        self._gears[each] = replace(memory, size=size)
+                while every is None and len(self._gears) > REMEMBERED:
+                    self._gears.popitem(last=False)
+                found = self._gears[gear]
+        return found
+
+    def _ranged(self, box: GearBox, gear: tuple[int, ...]) -> list[CompoundBuffer]:
+        """The buffers of the arena, each extent all the bytes that it reaches for sizes of a gear."""
+        ranges = box.ranges(gear)
+        found = []
+        for buffer in self.plan.buffers:
+            if buffer.kind != "arena":
+                continue
+            rects = []
+            for extent in buffer.extents:
+                span = reach(extent.offset, extent.size, ranges)
+                if span is None:
+                    raise PlanError(f"the buffer {buffer.name} of {buffer.size} bytes has no upper bound")
+                rects.append(Rect(span[0], span[1] - span[0], extent.start, extent.end))
+            found.append(CompoundBuffer(buffer.name, tuple(rects), buffer.alignment))
+        return found
+
     def _bounded(self, buffer: Buffer, values: Sequence[int]) -> tuple[Rect, ...]:
         """The extents of a buffer whose size depends on data, at its upper bound."""
         size = self._bound(buffer, values)
@@ -150,6 +195,7 @@ class Placer:
             tuple(known),
             tuple(None if s is None else tuple(sizes[i] for i in s) for s in self._shapes),
             tuple(sizes[i] for i in self._offsets),
+            self._box is not None,
         )
 
 

@@ -278,6 +278,7 @@ class ExecutionPlan:
         example: symbol values that the reported figures hold for.
         memory: the placement for `example`.
         sharing: the way in which values share bytes, a name of `ge_core.plan.homes.WAYS`.
+        gears: values of symbols for which memory is planned once; see `ge_core.plan.gears`.
     """
 
     name: str
@@ -295,6 +296,7 @@ class ExecutionPlan:
     example: dict[str, int] = field(default_factory=dict)
     memory: MemoryPlan | None = None
     sharing: str = ""
+    gears: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _nodes: tuple[Node, ...] | None = field(default=None, repr=False)
 
     def node(self, index: int) -> Node:

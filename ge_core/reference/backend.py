@@ -20,6 +20,7 @@ from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
 from ge_core.passes.legalise import ExpandComposites
 from ge_core.plan.build import PlanRequest, replan
 from ge_core.plan.execute import PlanExecutor
+from ge_core.plan.gears import read_gears
 from ge_core.plan.homes import EVERYTHING
 from ge_core.plan.lifetimes import CONTROL
 from ge_core.plan.plan import ExecutionPlan
@@ -74,7 +75,8 @@ class ReferenceBackend:
             if not isinstance(plan, ExecutionPlan):
                 raise BackendError("the reference target takes plans")
             artifact.graphs[name], artifact.plans[name] = plan.graph, plan
-            artifact.metadata[name] = {"sharing": plan.sharing, "example": dict(plan.example)}
+            gears = {symbol: list(sizes) for symbol, sizes in plan.gears.items()}
+            artifact.metadata[name] = {"sharing": plan.sharing, "example": dict(plan.example), "gears": gears}
         return artifact
 
     def load(self, artifact: Artifact, options: Options) -> ReferenceExecutable:
@@ -90,7 +92,8 @@ class ReferenceBackend:
         table = stored if isinstance(stored, dict) else {}
         sharing, example = table.get("sharing"), table.get("example")
         known = {k: v for k, v in example.items() if isinstance(v, int)} if isinstance(example, dict) else {}
-        request = PlanRequest(self, TARGET, options, example=known)
+        gears = read_gears(table.get("gears"), [graph])
+        request = PlanRequest(self, TARGET, options, example=known, gears=gears)
         return replan(graph, request, sharing if isinstance(sharing, str) else EVERYTHING)
 
 
