@@ -53,11 +53,11 @@ def read_gears(given: object, graphs: Iterable[Graph]) -> dict[str, tuple[int, .
 
 
 def _sizes(symbol: Symbol, given: object) -> tuple[int, ...]:
-    sizes = (given,) if isinstance(given, int) else given
-    good = isinstance(sizes, Sequence) and not isinstance(sizes, str) and len(sizes) > 0
-    if not good or not all(isinstance(n, int) and not isinstance(n, bool) for n in sizes):  # type: ignore[union-attr]
+    sizes = list(given) if isinstance(given, (list, tuple)) else [given]
+    numbers = [n for n in sizes if isinstance(n, int) and not isinstance(n, bool)]
+    if not sizes or len(numbers) < len(sizes):
         raise OptionError(f"the gears of {symbol.name} are {given!r}", expected="a list of whole numbers")
-    found = tuple(sorted(set(sizes)))  # type: ignore[arg-type]
+    found = tuple(sorted(set(numbers)))
     if found[0] < max(symbol.lo, 1) or (symbol.hi is not None and found[-1] > symbol.hi):
         top = "" if symbol.hi is None else f" to {symbol.hi}"
         raise OptionError(
