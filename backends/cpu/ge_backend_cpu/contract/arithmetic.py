@@ -100,7 +100,7 @@ def _madd(f: Function, x: Any, y: Any, width: int) -> Any:
     for start in (0, width):
         picks = list(range(start, start + width))
         halves.append(_madd(f, f.shuffle(x, x, picks), f.shuffle(y, y, picks), width // 2))
-    return f.shuffle(*halves, list(range(width)))
+    return f.shuffle(halves[0], halves[1], list(range(width)))
 
 
 def _intrinsic(f: Function, name: str, returns: Any, *arguments: Any) -> Any:

@@ -8,6 +8,7 @@ loaded once for all of them. Tiles that touch the border read zeros from elsewhe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -29,7 +30,7 @@ FAMILY = "contract.depthwise"
 @recipe("contract.depthwise_filters")
 def filters(weights: np.ndarray) -> np.ndarray:
     """Weights [channel, 1, *kernel] as [tap, channel]."""
-    return np.ascontiguousarray(weights.reshape(len(weights), -1).T)
+    return np.ascontiguousarray(weights.reshape(len(weights), math.prod(weights.shape[2:])).T)
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,7 @@ class _Emitter:
             with f.when(f.lt(0, rest)):
                 self._tile(batch, places, pixel, whole, rest, tile.index)
 
-    def _tiles(
-        self, batch: Value, places: Sequence[Value], pixel: Value, channel: Value, count: Value | None
-    ) -> None:
+    def _tiles(self, batch: Value, places: Sequence[Value], pixel: Value, channel: Value, count: Value | None) -> None:
         f = self.f
         with f.loop(0, f.params[f"out{self.last}"], self.form.tile) as tile:
             self._tile(batch, places, pixel, channel, count, tile.index)

@@ -35,9 +35,7 @@ class Matrix:
 
     @property
     def transposed(self) -> Matrix:
-        return replace(
-            self, rows=self.columns, columns=self.rows, row_step=self.column_step, column_step=self.row_step
-        )
+        return replace(self, rows=self.columns, columns=self.rows, row_step=self.column_step, column_step=self.row_step)
 
 
 def row_major(at: Operand, dtype: DType, shape: Shape, batch: Sequence[Size], constant: int | None = None) -> Matrix:

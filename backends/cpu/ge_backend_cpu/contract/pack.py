@@ -6,6 +6,7 @@ copies may have any strides, so that transposes cost nothing else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -59,8 +60,9 @@ def panels(matrix: np.ndarray, *, shape: Sequence[int], transpose: bool = False)
 def filters(weights: np.ndarray, *, group: int) -> np.ndarray:
     """Weights [o, i / group, *kernel] of a convolution as panels [group, panel, tap * i / group, 16]."""
     out, channels = weights.shape[:2]
-    split = weights.reshape(group, out // group, channels, -1)
-    return panels(split.transpose(0, 3, 2, 1), shape=[group, -1, out // group])
+    taps = math.prod(weights.shape[2:])
+    split = weights.reshape(group, out // group, channels, taps)
+    return panels(split.transpose(0, 3, 2, 1), shape=[group, taps * channels, out // group])
 
 
 @recipe("contract.transposed_filters")
@@ -68,9 +70,12 @@ def transposed_filters(weights: np.ndarray, *, group: int, taps: Sequence[Sequen
     """Some taps of the weights [i, o / group, *kernel] of a transposed convolution as panels
     [group, panel, tap * i / group, 16]."""
     channels, out = weights.shape[:2]
-    chosen = weights[(slice(None), slice(None), *np.ix_(*(np.array(t, np.int64) for t in taps)))]
-    split = chosen.reshape(group, channels // group, out, chosen[0, 0].size)
-    return panels(split.transpose(0, 3, 1, 2), shape=[group, chosen[0, 0].size * channels // group, out])
+    chosen = weights
+    for axis, numbers in enumerate(taps):
+        chosen = np.take(chosen, np.array(numbers, np.int64), axis + 2)
+    count = math.prod(map(len, taps))
+    split = chosen.reshape(group, channels // group, out, count)
+    return panels(split.transpose(0, 3, 1, 2), shape=[group, count * channels // group, out])
 
 
 @recipe("contract.zeros")

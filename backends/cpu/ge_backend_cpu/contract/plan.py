@@ -8,14 +8,14 @@ from typing import Literal
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.cost import example, figures, least
-from ge_backend_cpu.contract.matrix import Matrix, merged
+from ge_backend_cpu.contract.matrix import Matrix
 from ge_backend_cpu.contract.pack import ROWS, Pack
 from ge_backend_cpu.contract.product import Product, panel_hint, row_hint
 from ge_backend_cpu.contract.site import Collected, Site
 from ge_backend_cpu.contract.tile import PANEL, grain
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, prepared, result, source, work
-from ge_core.backend import Implementation, Storage
+from ge_core.backend import Implementation, Storage, operands
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
@@ -76,8 +76,7 @@ class Plan:
             options = {"shape": shape, "transpose": transpose}
             at = self.prepare("panels", Recipe("contract.panels", (matrix.constant,), options))
         else:
-            # the bytes are moved as they are
-            same = {16: "uint16", 32: "uint32", 64: "uint64"}.get(dtype.bits, "uint8") if dtype.bits < 32 else dtype.name
+            same = f"uint{dtype.bits}" if dtype.bits < 32 else dtype.name  # the bytes are moved as they are
             pack = Pack(same, same, "panels", _unit(matrix), len(batch))
             at = self.reserve(dims.product(sizes) * each, dtype)
             self._pack(pack, matrix, at, sizes, count)
@@ -246,4 +245,16 @@ def _block(k: Size, sums: Arithmetic) -> int:
     return max(NEAR_BYTES // row // ROW_GRAIN, 2) * ROW_GRAIN
 
 
-__all__ = ["Matrix", "Plan", "Storage", "Taps", "Walk", "cut", "in_place", "merged", "multiply"]
+def storages(site: Site, collected: Collected, image: int, stored: Storage, last: Storage) -> list[Storage]:
+    """Storage of a site's operands: the image's, and that of the result for operands of its shape.
+
+    Args:
+        image: number of the operand that the contraction reads.
+        last: storage of the result.
+    """
+    found = [Storage()] * len(operands(site.node))
+    for side, number in zip(collected.epilogue.sides, collected.operands, strict=True):
+        if side.kind == "full":
+            found[number] = last
+    found[image] = stored
+    return found

@@ -67,11 +67,11 @@ class Product:
         """The kernel's integers, in order; strides count elements.
 
         m, n, k: rows, columns, the run. parts, grain: work items of one batch, and how many rows or panels each has.
-        block: rows that are multiplied by all panels before the next ones. start, c_start: the first elements of A and C.
-        columns, rows: distance of the batches in what is read by column, by row. batch_size<i>, batch_{a,b,c}<i>:
-        size and strides of the batch. size<i>, a<i>, c<i>: size and strides of the walk. taps<i>, tap<i>: size and stride of the
-        kernel. With bounds, for each tap axis, which belongs to the walk's axis after the first: step<i>, pad<i>,
-        dilation<i>, input<i>.
+        block: rows that are multiplied by all panels before the next ones. start, c_start: the first elements of A
+        and C. columns, rows: distance of the batches in what is read by column, by row. batch_size<i>,
+        batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>: size and strides of the walk. taps<i>,
+        tap<i>: size and stride of the kernel. With bounds, for each tap axis, which belongs to the walk's axis after
+        the first: step<i>, pad<i>, dilation<i>, input<i>.
         """
         found = ["m", "n", "k", "parts", "grain", "block", "start", "c_start", "columns", "rows"]
         for i in range(self.batch):

@@ -111,7 +111,7 @@ def _fits(core: Node, group: Group, node: Node) -> bool | Refusal:
         return Refusal("shape", "its result has another shape than the contraction")
     classify = classifier(core)
     own = {v for n in group.nodes for v in n.outputs}
-    outside = {v for v in group.inputs} - {v for v in operands_of(core) if v is not None}
+    outside = set(group.inputs) - {v for v in operands_of(core) if v is not None}
     for value in node.inputs:
         if value is None:
             continue

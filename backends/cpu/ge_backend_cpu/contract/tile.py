@@ -49,10 +49,7 @@ def shapes(isa: Isa, width: int, rows: int, panels: int) -> list[Shape]:
     if 0 < rows <= SKINNY:
         vectors = 8 if isa.registers >= 32 else 4
         widest = max(widest, vectors * width // PANEL // (1 << (rows - 1).bit_length()))
-    if panels:
-        widths = [w for w in (min(widest, panels), panels % widest) if w]
-    else:
-        widths = [widest, 1]
+    widths = [w for w in (min(widest, panels), panels % widest) if w] if panels else [widest, 1]
     found = []
     for count in dict.fromkeys(widths):
         most = rows if 0 < rows <= SKINNY else _tallest(isa, count * max(PANEL // width, 1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ge_core.errors import BackendError, GeError
 from ge_core.backend import Storage
+from ge_core.errors import BackendError, GeError
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Node

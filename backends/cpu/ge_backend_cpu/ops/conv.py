@@ -10,17 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic, arithmetic_of
+from ge_backend_cpu.contract.cost import figures
 from ge_backend_cpu.contract.matrix import Matrix
 from ge_backend_cpu.contract.pad import MOST_PLANES, Pad
-from ge_backend_cpu.contract.plan import Plan, Taps, Walk, figures, multiply
+from ge_backend_cpu.contract.plan import Plan, Taps, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product
 from ge_backend_cpu.contract.sides import classifier
 from ge_backend_cpu.contract.site import Collected, Collector, Site, site_of
-from ge_backend_cpu.contract.windows import channels_last, is_padded, strides_last, windows_of
+from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, is_padded, strides_last, windows_of
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, source
-from ge_core.backend import Implementation, Options, Storage, operands
+from ge_core.backend import Implementation, Options, Storage
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
@@ -74,7 +75,7 @@ class _Image:
         x, w, bias = (core.input(i) for i in range(3))
         assert x is not None and w is not None
         sums = arithmetic_of(core.output.dtype)
-        group = int(core.attrs.get("group", 1))  # type: ignore[call-overload]
+        group: int = NodeAttributes(core).attr("group")
         collected = epilogue(site, bias)
         if sums is None or collected is None or not isinstance(w.shape[1], int):
             return None
@@ -96,9 +97,7 @@ class _Image:
     def has_short_taps(self) -> bool:
         """Whether a row of the kernel makes a better run than a tap."""
         kernel = self.windows.kernel[-1]
-        return (
-            self.group == 1 and self.channels < FEW_CHANNELS and self.windows.dilations[-1] == 1 and kernel != 1
-        )
+        return self.group == 1 and self.channels < FEW_CHANNELS and self.windows.dilations[-1] == 1 and kernel != 1
 
     @property
     def planes(self) -> tuple[int, ...]:
@@ -132,10 +131,8 @@ class _Image:
         if not padded and all(k == 1 for k in kernel):
             self._multiply(plan, image, filters, self.channels, start, steps, None, None)
         else:
-            self._multiply(
-                plan, image, filters, self.channels, start, steps, Taps(kernel, tuple(taps), bounds if padded else None),
-                zeros,
-            )  # fmt: skip
+            reads = Taps(kernel, tuple(taps), bounds if padded else None)
+            self._multiply(plan, image, filters, self.channels, start, steps, reads, zeros)
         return self._implementation(plan, "conv", channels_last(self.x.rank))
 
     def copied(self, isa: Isa, planes: int) -> Implementation | None:
@@ -230,25 +227,16 @@ class _Image:
         return all(dims.equal(a, b) is True for a, b in zip(expected, steps, strict=True))
 
     def _implementation(self, plan: Plan, name: str, stored: Storage) -> Implementation:
-        node, site = self.site.node, self.site
-        outer = operands(node)
-        inputs = [Storage()] * len(outer)
-        last = channels_last(self.x.rank)
-        for side, number in zip(self.collected.epilogue.sides, self.collected.operands, strict=True):
-            if side.kind == "full":
-                inputs[number] = last
-        x = site.places[self.x]
-        if inputs[x] != Storage() and inputs[x] != stored:
-            inputs[x] = last
-        inputs[x] = stored
+        site, last = self.site, channels_last(self.x.rank)
+        reads = [site.places[self.x]]
+        inputs = storages(site, self.collected, reads[0], stored, last)
         if self.weights is None:
             w = site.core.input(1)
             assert w is not None
-            inputs[site.places[w]] = channels_last(w.rank)
-        reads = [site.places[v] for v in (site.core.input(0), site.core.input(1)) if v in site.places]
-        return plan.implementation(
-            site, name, False, self.collected, reads, inputs=tuple(inputs), outputs=(last,) * len(node.outputs)
-        )
+            reads.append(site.places[w])
+            inputs[reads[1]] = channels_last(w.rank)
+        outputs = (last,) * len(site.node.outputs)
+        return plan.implementation(site, name, False, self.collected, reads, inputs=tuple(inputs), outputs=outputs)
 
 
 def epilogue(site: Site, bias: Value | None) -> Collected | None:

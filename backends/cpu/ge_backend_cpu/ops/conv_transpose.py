@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ge_backend_cpu.contract.arithmetic import arithmetic_of
 from ge_backend_cpu.contract.matrix import Matrix
-from ge_backend_cpu.contract.plan import Plan, Taps, Walk, multiply
+from ge_backend_cpu.contract.plan import Plan, Taps, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product
 from ge_backend_cpu.contract.site import site_of
 from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, strides_last
@@ -22,12 +22,11 @@ from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Recipe, source
 from ge_backend_cpu.ops.conv import epilogue
-from ge_core.backend import Implementation, Options, Storage, operands
+from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Node
 from ge_core.ops.conv import transposed_windows
-from ge_core.ops.windows import Windows
 
 MOST_PHASES = 64
 """Products of one node."""
@@ -74,19 +73,17 @@ def conv_transpose(node: Node, isa: Isa, options: Options) -> Sequence[Implement
     attributes = NodeAttributes(core)
     windows, _ = transposed_windows(attributes, attributes.fail, w.shape[2:], x.shape[2:])
     collected = epilogue(site, core.input(2))
-    if weights is None or sums is None or collected is None or not _static(windows):
+    kernel, begin = _known(windows.kernel), _known(windows.begin)
+    if weights is None or sums is None or collected is None or kernel is None or begin is None:
         return ()
     if any(side.kind == "row" for side in collected.epilogue.sides):
         return ()
-    along = [
-        phases(*numbers)
-        for numbers in zip(windows.kernel, windows.strides, windows.dilations, windows.begin, strict=True)  # type: ignore[arg-type]
-    ]
+    along = [phases(*n) for n in zip(kernel, windows.strides, windows.dilations, begin, strict=True)]
     if math.prod(map(len, along)) > MOST_PHASES:
         return ()
     plan = Plan(isa)
     group = int(attributes.attr("group"))
-    channels, columns = _int(w.shape[0]) // group, _int(w.shape[1])
+    channels, columns = weights[1].array().shape[0] // group, weights[1].array().shape[1]
     spatial, out = x.shape[2:], core.output.shape[2:]
     pixels = x.shape[0] * dims.product(spatial)
     whole = channels * group
@@ -124,27 +121,12 @@ def conv_transpose(node: Node, isa: Isa, options: Options) -> Sequence[Implement
             zeros,
             [] if group == 1 else [(group, channels, b_step, columns)],
         )  # fmt: skip
-    last = channels_last(x.rank)
-    inputs = [Storage()] * len(operands(node))
-    for side, number in zip(collected.epilogue.sides, collected.operands, strict=True):
-        if side.kind == "full":
-            inputs[number] = last
-    inputs[site.places[x]] = last
-    return [
-        plan.implementation(
-            site, "conv_transpose", False, collected, [site.places[x]], inputs=tuple(inputs),
-            outputs=(last,) * len(node.outputs),
-        )
-    ]  # fmt: skip
+    last, place = channels_last(x.rank), site.places[x]
+    inputs, outputs = tuple(storages(site, collected, place, last, last)), (last,) * len(node.outputs)
+    return [plan.implementation(site, "conv_transpose", False, collected, [place], inputs=inputs, outputs=outputs)]
 
 
-def _static(windows: Windows) -> bool:
-    return all(isinstance(n, int) for n in (*windows.kernel, *windows.begin))
-
-
-def _int(size: Size) -> int:
-    assert isinstance(size, int)
-    return size
-
-
-
+def _known(sizes: Sequence[Size]) -> tuple[int, ...] | None:
+    """Sizes that are all known; None when one is not."""
+    found = tuple(size for size in sizes if isinstance(size, int))
+    return found if len(found) == len(sizes) else None

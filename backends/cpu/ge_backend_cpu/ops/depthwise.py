@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ge_backend_cpu.contract.arithmetic import arithmetic_of
 from ge_backend_cpu.contract.cost import figures
 from ge_backend_cpu.contract.depthwise import Depthwise, tile_width
-from ge_backend_cpu.contract.plan import Plan
+from ge_backend_cpu.contract.plan import Plan, storages
 from ge_backend_cpu.contract.site import site_of
-from ge_backend_cpu.contract.windows import channels_last, windows_of
+from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, windows_of
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Recipe, result, source
 from ge_backend_cpu.ops.conv import epilogue
-from ge_core.backend import Implementation, Options, Storage, operands
+from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Node
@@ -35,7 +36,7 @@ def depthwise(node: Node, isa: Isa, options: Options) -> Sequence[Implementation
     x, w = core.input(0), core.input(1)
     assert x is not None and w is not None
     weights, sums = site.constant(w), arithmetic_of(core.output.dtype)
-    group = core.attrs.get("group", 1)
+    group: int = NodeAttributes(core).attr("group")
     if weights is None or sums is None or group == 1 or w.shape[1] != 1 or w.shape[0] != group:
         return ()
     windows = windows_of(core, w.shape[2:], x.shape[2:])
@@ -56,11 +57,11 @@ def depthwise(node: Node, isa: Isa, options: Options) -> Sequence[Implementation
         tile=tile_width(isa, out[-1]),
         across=isinstance(out[-1], int) and out[-1] <= NARROW,
     )
-    values: dict[str, Size] = {"channels": group}  # type: ignore[dict-item]
+    values: dict[str, Size] = {"channels": group}
     for i in range(windows.rank):
         values |= {f"size{i}": spatial[i], f"out{i}": out[i], f"pad{i}": windows.begin[i]}
     elements = dims.product(core.output.shape)
-    taps = dims.product(kernel)
+    taps = math.prod(kernel)
     speed = figures(isa)
     picoseconds = elements * max(taps * speed.multiply_picoseconds(sums.element.bits) * 2, round(8e12 / speed.near))
     zeros = plan.prepare("zeros", Recipe("contract.zeros", (), {"count": 16, "dtype": x.dtype.name}))
@@ -80,15 +81,6 @@ def depthwise(node: Node, isa: Isa, options: Options) -> Sequence[Implementation
             picoseconds=picoseconds,
         )
     )
-    last = channels_last(x.rank)
-    inputs = [Storage()] * len(operands(node))
-    for side, number in zip(collected.epilogue.sides, collected.operands, strict=True):
-        if side.kind == "full":
-            inputs[number] = last
-    inputs[site.places[x]] = last
-    return [
-        plan.implementation(
-            site, "depthwise", False, collected, [site.places[x]], inputs=tuple(inputs),
-            outputs=(last,) * len(node.outputs),
-        )
-    ]  # fmt: skip
+    last, number = channels_last(x.rank), site.places[x]
+    inputs, outputs = tuple(storages(site, collected, number, last, last)), (last,) * len(node.outputs)
+    return [plan.implementation(site, "depthwise", False, collected, [number], inputs=inputs, outputs=outputs)]

@@ -18,11 +18,24 @@ from ge_core.ir.graph import Node
 
 @implementation(*rules(), "ge.Fused")
 def offer(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
-    """One implementation that stores everything row-major."""
+    """One implementation that stores everything row-major; a conversion of storage keeps what its values have."""
     try:
+        if node.op == "ge.Relayout":
+            return _relayout(node)
         return [implemented(node, lower(Part.of(node)))]
     except Unsupported:
         return []
+
+
+def _relayout(node: Node) -> Sequence[Implementation]:
+    """A copy between two layouts without a halo."""
+    (source,) = node.inputs
+    assert source is not None
+    layouts = source.layout, node.output.layout
+    if any(layout is not None and any(map(any, layout.halo)) for layout in layouts):
+        return []
+    lowered = lower(Part.of(node), layouts[:1], layouts[1:])
+    return [implemented(node, lowered, (Storage(layouts[0]),), (Storage(layouts[1]),))]
 
 
 def implemented(
