@@ -10,9 +10,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ge_core.memory.buffers import CompoundBuffer
+from ge_core.memory.buffers import CompoundBuffer, Rect
 from ge_core.memory.profile import outward
 
+Shape = tuple[tuple[int, int, int, int], ...]
+"""Rectangles (start, end, low, high)."""
 Link = tuple[int, int, int]
 """(other, low, high): with this buffer at `o`, the other may not lie in the open interval (o + low, o + high)."""
 
@@ -67,7 +69,7 @@ def prepare(buffers: Sequence[CompoundBuffer], granule: int, most_pairs: int) ->
     With more than `most_pairs` interfering pairs the lists are left empty and the problem is marked dense.
     """
     simple = True
-    keyed: list[tuple[int, int, int, int, int, tuple[tuple[int, int, int, int], ...], int, CompoundBuffer]] = []
+    keyed: list[tuple[int, int, int, int, int, Shape, int, CompoundBuffer]] = []
     for buffer in buffers:
         rects = buffer.rects
         fixed = -1 if buffer.fixed_offset is None else buffer.fixed_offset
@@ -79,12 +81,14 @@ def prepare(buffers: Sequence[CompoundBuffer], granule: int, most_pairs: int) ->
             keyed.append((rect.start, -rect.end, -size, buffer.alignment, fixed, (), len(keyed), buffer))
             simple = simple and fixed < 0
         else:
-            shape = tuple(sorted({(r.start, r.end, *outward(r, granule)) for r in rects if r.occupies}))
+            shape = _merged(rects, granule)
             if not shape:
                 continue
             start, end, size = shape[0][0], max(r[1] for r in shape), max(r[3] for r in shape)
+            if len(shape) == 1 and not shape[0][2]:
+                shape = ()
             keyed.append((start, -end, -size, buffer.alignment, fixed, shape, len(keyed), buffer))
-            simple = False
+            simple = simple and not shape and fixed < 0
     keyed.sort()
     start_of = [key[0] for key in keyed]
     end_of = [-key[1] for key in keyed]
@@ -126,14 +130,37 @@ def prepare(buffers: Sequence[CompoundBuffer], granule: int, most_pairs: int) ->
     return problem
 
 
+def _merged(rects: Sequence[Rect], granule: int) -> Shape:
+    """The rectangles in granules outward, sorted; those of the same bytes that meet in time become one.
+
+    A buffer that is taken over in place again and again thus is as plain as one that is used once.
+    """
+    lives: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for rect in rects:
+        if rect.occupies:
+            lives.setdefault(outward(rect, granule), []).append((rect.start, rect.end))
+    shape = []
+    for (low, high), spans in lives.items():
+        spans.sort()
+        start, end = spans[0]
+        for next_start, next_end in spans[1:]:
+            if next_start > end:
+                shape.append((start, end, low, high))
+                start, end = next_start, next_end
+            end = max(end, next_end)
+        shape.append((start, end, low, high))
+    return tuple(sorted(shape))
+
+
 def _earlier(start: Sequence[int], end: Sequence[int]) -> list[list[int]]:
     """For each of the items sorted by start: the earlier ones that are still alive at its start."""
     alive: list[int] = []
     lists = []
     for p, now in enumerate(start):
         alive = [j for j in alive if end[j] > now]
+        if p and end[p - 1] > now:
+            alive.append(p - 1)
         lists.append(alive)
-        alive = [*alive, p]
     return lists
 
 

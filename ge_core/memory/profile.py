@@ -31,20 +31,22 @@ def outward(rect: Rect, granule: int) -> tuple[int, int]:
 def live_profile(buffers: Sequence[CompoundBuffer], granule: int) -> tuple[tuple[int, int], ...]:
     """Pairs (time, bytes live from then on), in order of time; the last one has 0 bytes."""
     change: dict[int, int] = {}
+    pieces: list[tuple[int, int, int]] = []
     for buffer in buffers:
         rects = buffer.rects
-        if len(rects) == 1:
-            rect = rects[0]
-            if not rect.size or rect.end == rect.start:
-                continue
+        if len(rects) != 1:
+            pieces += _live_pieces(rects, granule)
+            continue
+        rect = rects[0]
+        start, end = rect.start, rect.end
+        if rect.size and start < end:
             low = rect.offset // granule * granule
             size = -(-(rect.offset + rect.size) // granule) * granule - low
-            pieces: Iterable[tuple[int, int, int]] = ((rect.start, rect.end, size),)
-        else:
-            pieces = _live_pieces(rects, granule)
-        for start, end, size in pieces:
             change[start] = change.get(start, 0) + size
             change[end] = change.get(end, 0) - size
+    for start, end, size in pieces:
+        change[start] = change.get(start, 0) + size
+        change[end] = change.get(end, 0) - size
     times = sorted(change)
     return tuple(zip(times, accumulate(map(change.__getitem__, times)), strict=True))
 

@@ -8,6 +8,7 @@ costs linear time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from ge_core.errors import PlanError
@@ -17,10 +18,13 @@ from ge_core.plan.order_search import exact, widening_beam
 
 __all__ = ["OrderGraph", "OrderValue", "is_valid", "memory", "order", "peak"]
 
-EVALUATIONS = 1_000_000
+EVALUATIONS = 600_000
 """Operator runs that each of the two searches may try in one part (about 2 microseconds each)."""
 SEARCHED = 4000
-"""Parts with more operators are ordered by rules alone."""
+"""Parts with more operators are not searched as a whole."""
+WINDOWS = 400, 200
+"""Operators around the peak that are ordered anew where a part as a whole was too much. A smaller window may do what a
+larger one cannot, since it leaves a second peak out."""
 
 
 def order(graph: OrderGraph, *, evaluations: int = EVALUATIONS) -> list[int]:
@@ -42,11 +46,11 @@ def order(graph: OrderGraph, *, evaluations: int = EVALUATIONS) -> list[int]:
     floor = max(_unavoidable(graph), max((size for op, size in enumerate(used) if op not in inside), default=0))
     heights = sorted((-max(used[first:last]), first, last) for first, last in parts)
     extractor = _Extractor(graph)
-    for negative, first, last in heights:
+    for number, (negative, first, last) in enumerate(heights, 1):
         if -negative <= floor:
             break
         part = extractor.part(first, last)
-        better = _improve(part, floor, evaluations)
+        better = _improve(part, floor, evaluations // number)
         result[first:last] = [first + op for op in better]
         floor = max(floor, peak(part, better))
     if peak(graph, result) > max(used, default=0) or not is_valid(graph, result):
@@ -139,6 +143,12 @@ class _Extractor:
 
 def _improve(graph: OrderGraph, floor: int, evaluations: int) -> list[int]:
     """The best order of one part that the portfolio finds; the given one unless another has a lower peak."""
+    best, proven = _search(graph, floor, evaluations)
+    return best if proven else _by_windows(graph, best, floor, evaluations // 2)
+
+
+def _search(graph: OrderGraph, floor: int, evaluations: int) -> tuple[list[int], bool]:
+    """The best order by rules and searches, and whether it is certain that there is none better above `floor`."""
     best = list(range(graph.ops))
     height = peak(graph, best)
     rules = (
@@ -153,10 +163,39 @@ def _improve(graph: OrderGraph, floor: int, evaluations: int) -> list[int]:
         if lower < height:
             best, height = candidate, lower
         if height <= floor:
-            return best
+            return best, True
     if graph.ops > SEARCHED:
-        return best
+        return best, False
     found = exact(graph, height, floor, evaluations)
-    if found.order is not None:
-        return found.order
-    return (None if found.exhausted else widening_beam(graph, height, floor, evaluations)) or best
+    if found.order is not None or found.exhausted:
+        return found.order or best, True
+    return widening_beam(graph, height, floor, evaluations) or best, False
+
+
+def _by_windows(graph: OrderGraph, best: list[int], floor: int, evaluations: int) -> list[int]:
+    """Order the operators around the peak anew, as long as that lowers it: for parts too large to search as a whole."""
+    for number in range(1, 2 + 4 * graph.ops // WINDOWS[0]):
+        current = _renumbered(graph, best)
+        used = memory(current, range(graph.ops))
+        height = max(used)
+        middle = used.index(height)
+        for width in WINDOWS:
+            first, last = max(0, middle - width // 2), min(graph.ops, middle + width // 2)
+            window = _Extractor(current).part(first, last)
+            better, _ = _search(window, floor, evaluations // number)
+            if peak(window, better) < height:
+                best = [*best[:first], *(best[first + op] for op in better), *best[last:]]
+                break
+        else:
+            break
+    return best
+
+
+def _renumbered(graph: OrderGraph, order: Sequence[int]) -> OrderGraph:
+    """The same graph with its operators numbered as they come in `order`."""
+    at = {op: position for position, op in enumerate(order)} | {-1: -1}
+    values = tuple(
+        OrderValue(value.size, at[value.producer], tuple(sorted(at[op] for op in value.consumers)), value.is_output)
+        for value in graph.values
+    )
+    return OrderGraph(graph.ops, values, graph.in_place, tuple((at[a], at[b]) for a, b in graph.edges))

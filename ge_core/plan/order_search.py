@@ -91,6 +91,7 @@ class _Machine:
     def release(self, done: int, ready: Sequence[int], op: int) -> list[int]:
         """The ready operators after `op` has run; `done` holds it already."""
         needs = self.needs
+        self.evaluations += len(ready) >> 3  # about what copying them costs
         fresh = [later for later in self.after[op] if needs[later] & done == needs[later]]
         return [other for other in ready if other != op] + fresh
 

@@ -268,4 +268,13 @@ def test_speed_at_run_time_and_at_scale():
         return best
 
     assert seconds(random_buffers(1000, 5), "fast", 5) < 0.015
-    assert seconds(random_buffers(100_000, 5), "default", 2) < 2
+    assert seconds(random_buffers(100_000, 5), "default", 3) < 2
+
+
+def test_a_buffer_taken_over_in_place_is_as_plain_as_any():
+    """Rectangles of the same bytes that meet in time are one, so that the fast placers and the exact tier apply."""
+    chain = CompoundBuffer("x", (Rect(0, 100, 4, 6), Rect(0, 100, 0, 3), Rect(0, 90, 2, 5)))
+    gap = CompoundBuffer("y", (Rect(0, 64, 0, 1), Rect(0, 64, 2, 3)))
+    problem = prepare([chain], 64, 10)
+    assert (problem.links, problem.start, problem.end, problem.size) == (None, [0], [6], [128])
+    assert prepare([gap], 64, 10).rects == [[(0, 1, 0, 64), (2, 3, 0, 64)]]

@@ -145,6 +145,14 @@ def test_irregular_networks_reach_their_proven_optimum(name, given, best):
     assert round(peak(graph, result) / MIB, 2) == best
 
 
+def test_parts_too_large_to_search_improve_by_windows(monkeypatch):
+    monkeypatch.setattr("ge_core.plan.order.SEARCHED", 500)
+    graph = stored("nasnetalarge")
+    result = order(graph)
+    assert is_valid(graph, result)
+    assert round(peak(graph, result) / MIB, 2) == 32.61
+
+
 def test_a_scrambled_order_is_repaired():
     """Files may hold any valid order: a breadth-first one of PNASNet needs more than twice the optimum."""
     graph = stored("pnasnet5large")
