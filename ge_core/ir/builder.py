@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from ge_core.errors import GraphError
+from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Size
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, State, Value
@@ -251,7 +252,48 @@ class Builder:
     def _region(self, node: Node, name: str, raw: Region | RegionBody) -> Region:
         if isinstance(raw, Region):
             return raw
-        return self.region(region_params(node, name), raw)
+        params, made = region_params(node, name), set[Size]()
+        region = self.region(params, raw)
+        while (wider := self._widened(node, params, region, made)) is not None:
+            region.drop()  # its values are typed for sizes that do not last
+            params = wider
+            region = self.region(params, raw)
+        return region
+
+    def _widened(
+        self, node: Node, params: list[tuple[str, Type]], region: Region, made: set[Size]
+    ) -> list[tuple[str, Type]] | None:
+        """Params with a symbol for each size that a round of a loop provably changes; None where none is left.
+
+        Args:
+            made: the symbols that stand for such sizes already; receives the new ones.
+        """
+        if node.op not in ("Loop", "Scan"):
+            return None
+        first, results = (2, region.outputs[1:]) if node.op == "Loop" else (0, region.outputs)
+        scanned = node.attrs.get("num_scan_inputs", 0)
+        assert isinstance(scanned, int)
+        wider = list(params)
+        for k, result in zip(range(first, len(params) - scanned), results, strict=False):
+            name, before = params[k]
+            after = result.type
+            if not isinstance(before, TensorType) or not isinstance(after, TensorType):
+                continue
+            if before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
+                continue
+            shape = [
+                self._changing(a, b, made) if a not in made and dims.equal(a, b) is False else a
+                for a, b in zip(before.shape, after.shape, strict=True)
+            ]
+            wider[k] = name, TensorType(before.dtype, tuple(shape))
+        return None if wider == params else wider
+
+    def _changing(self, before: Size, after: Size, made: set[Size]) -> Size:
+        """A symbol for a size that is `before` in the first round and `after` in the next one."""
+        least = dims.bounds(before)[0] or 0
+        s = self.graph.fresh_symbol("u", least if dims.less_equal(before, after) is True else 0)
+        made.add(dims.symbol(s.name, s.lo, s.hi))
+        return dims.symbol(s.name, s.lo, s.hi)
 
 
 class _GeDomain:
@@ -273,8 +315,8 @@ class _GeDomain:
 def region_params(node: Node, name: str) -> list[tuple[str, Type]]:
     """Names and types of the params that a node's region takes, from the node's inputs.
 
-    A loop-carried value starts with the type of its initial value; where the body changes a size, give the
-    region ready-made with the wider type.
+    A loop-carried value starts with the type of its initial value; where a body that is given as a function
+    provably changes a size, it is called again with a symbol for that size. Give a region ready-made otherwise.
     """
     if node.op == "If":
         return []

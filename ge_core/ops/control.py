@@ -187,14 +187,36 @@ def loop(c: Infer) -> list[Type]:
     if not c.has(0) and not c.has(1):
         raise c.error("a loop without trip count and condition never ends")
     hidden = inner_symbols(region, _given(c))
+    limit = c.content(0)
+    rounds = None if limit is None or _may_stop(c) else dims.maximum(limit[0], 0)
     types: list[Type] = []
     for k in range(carried):
         initial, param, after = c.type(k + 2), region.params[k + 2], region.outputs[k + 1]
         _check_accepts(c, param, initial, f"the initial value of carried value {k}", hidden)
         _check_accepts(c, param, after.type, f"carried value {k} after an iteration", hidden)
-        types.append(join(c, k, [(initial, frozenset()), (after.type, hidden)]))
+        last = _grown(initial, param.type, after.type, rounds, hidden)
+        types.append(last or join(c, k, [(initial, frozenset()), (after.type, hidden)]))
     return types + [_collected(c, k + carried, v, _trips(c, k + carried), hidden) for k, v in
                     enumerate(region.outputs[carried + 1 :])]  # fmt: skip
+
+
+def _grown(
+    initial: Type, param: Type, after: Type, rounds: Size | None, hidden: frozenset[Symbol]
+) -> TensorType | None:
+    """The type after all rounds when each adds the same to some sizes and leaves the others; None when unknown."""
+    if not all(isinstance(t, TensorType) for t in (initial, param, after)) or rounds is None:
+        return None
+    assert isinstance(initial, TensorType) and isinstance(param, TensorType) and isinstance(after, TensorType)
+    if initial.shape is None or param.shape is None or after.shape is None or initial.dtype != after.dtype:
+        return None
+    shape: list[Size] = []
+    for first, before, later in zip(initial.shape, param.shape, after.shape, strict=True):
+        added = later - before
+        own = dims.symbols(before) & hidden
+        if dims.symbols(added) & hidden or (not own and (added != 0 or first != before)):
+            return None
+        shape.append(first + rounds * added)
+    return TensorType(initial.dtype, tuple(shape))
 
 
 def _trips(c: Infer, output: int) -> Size:
@@ -272,7 +294,8 @@ def scan(c: Infer) -> list[Type]:
         after = region.outputs[k].type
         _check_accepts(c, region.params[k], c.type(k), f"the initial value of state {k}", hidden)
         _check_accepts(c, region.params[k], after, f"state {k} after an iteration", hidden)
-        types.append(join(c, k, [(c.type(k), frozenset()), (after, hidden)]))
+        last = _grown(c.type(k), region.params[k].type, after, length, hidden)
+        types.append(last or join(c, k, [(c.type(k), frozenset()), (after, hidden)]))
     for k, value in enumerate(region.outputs[states:]):
         types.append(_collected(c, states + k, value, length, hidden, out_axes[k]))
     return types
