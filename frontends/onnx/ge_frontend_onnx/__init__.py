@@ -10,6 +10,8 @@ from ge_core.plugins import Evidence, ImportedModel, PluginInfo, claimed_by_cata
 if TYPE_CHECKING:
     import numpy as np
 
+    from ge_core.ir import Graph
+
 GE_PLUGIN_API = 1
 
 
@@ -22,6 +24,7 @@ def ge_plugin_info() -> PluginInfo:
         description="ONNX models",
         file_suffixes=(".onnx",),
         tested="onnx>=1.16,<1.24",
+        options={"external_data_root": "the folder that external data may not lie outside of; by default the model's"},
     )
 
 
@@ -55,6 +58,14 @@ def ge_tensor_from_numpy(array: np.ndarray, like: object) -> object:
     from .tensors import from_numpy
 
     return from_numpy(array, like)
+
+
+@hookimpl
+def ge_export_graph(graph: Graph, path: str, opset: int | None) -> bool:
+    from .exporter import export
+
+    export(graph, path, opset)
+    return True
 
 
 @hookimpl

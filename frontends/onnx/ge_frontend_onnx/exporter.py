@@ -1,0 +1,103 @@
+"""From a graph to an ONNX file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+from onnx import ModelProto, helper
+
+from ge_core.errors import InputError
+from ge_core.ir.clone import clone_graph
+from ge_core.ir.dtype import pack
+from ge_core.ir.graph import Graph, Value
+from ge_core.ir.types import TensorType
+
+from .findings import Finding, report
+from .writing.lower import lower
+from .writing.protos import Writer, tensor, tensor_header
+
+OLDEST, NEWEST, DEFAULT = 11, 28, 21
+
+# protobuf ends at 2 GiB; above this the weights stand in a file of their own.
+_MOST_INSIDE = 1_800_000_000
+_SMALL = 1024
+_ALIGNMENT = 4096
+
+
+def export(graph: Graph, path: str | os.PathLike[str], opset: int | None = None) -> None:
+    """Write a graph as an ONNX model; weights over 1.8 GB go into `<path>.data` beside it.
+
+    Fusion groups are dissolved, and what the opset lacks is expanded. States are an input and an output each, behind
+    the graph's own. Assertions are left out, since ONNX has none.
+
+    Args:
+        graph: stays as it is.
+        opset: 11 to 28; 21 by default.
+
+    Raises:
+        UnsupportedError: with every node that the opset cannot say.
+        InputError: the opset is not one of those.
+    """
+    version = DEFAULT if opset is None else opset
+    if not OLDEST <= version <= NEWEST:
+        raise InputError(f"cannot write opset {version}", expected=f"{OLDEST} to {NEWEST}")
+    copy = clone_graph(graph)
+    found = lower(copy, version) + list(_without_rank(copy))
+    if found:
+        raise report(found, f"the graph {graph.name} for opset {version}")
+    writer = Writer(copy, version)
+    proto = writer.block(copy, copy.name)
+    imports = [helper.make_opsetid("", version)]
+    model = ModelProto(
+        ir_version=helper.find_min_ir_version_for(imports), producer_name="ge-engine", opset_import=imports
+    )
+    target = Path(path)
+    if sum(v.constant.nbytes for v in writer.constants if v.constant is not None) > _MOST_INSIDE:
+        _write_beside(proto, list(writer.constants), target)
+    else:
+        for value in writer.constants:
+            assert value.constant is not None
+            proto.initializer.append(tensor(value.constant, value.name))
+    model.graph.CopyFrom(proto)
+    _replace(target, model.SerializeToString())
+
+
+def _without_rank(graph: Graph) -> Iterator[Finding]:
+    """Inputs and outputs must say how many axes they have."""
+    for value in (*graph.inputs, *graph.outputs):
+        if isinstance(value.type, TensorType) and value.type.shape is None:
+            yield Finding(f"%{value.name} has a number of axes that is not known", "")
+
+
+def _write_beside(proto: onnx.GraphProto, constants: list[Value], target: Path) -> None:
+    """The data of large constants in a file beside the model, each at a page of its own."""
+    beside = target.with_name(target.name + ".data")
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+        for value in constants:
+            constant = value.constant
+            assert constant is not None
+            if constant.nbytes < _SMALL:
+                proto.initializer.append(tensor(constant, value.name))
+                continue
+            file.seek(-(-file.tell() // _ALIGNMENT) * _ALIGNMENT)
+            header = tensor_header(constant, value.name)
+            header.data_location = onnx.TensorProto.EXTERNAL
+            for key, entry in (("location", beside.name), ("offset", file.tell()), ("length", constant.nbytes)):
+                header.external_data.add(key=key, value=str(entry))
+            file.write(pack(constant.array(), constant.type.dtype))
+            proto.initializer.append(header)
+    os.replace(file.name, beside)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Write a file so that there is either the old one or the whole new one."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+            file.write(data)
+        os.replace(file.name, target)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error

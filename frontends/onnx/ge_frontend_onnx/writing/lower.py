@@ -1,0 +1,155 @@
+"""Brings a graph into what an opset can say: groups are dissolved, operators expanded, element types widened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ge_core.errors import GeError
+from ge_core.ir.builder import Builder, replace_node
+from ge_core.ir.dtype import DType
+from ge_core.ir.graph import Graph, Node, Region, Value
+from ge_core.ir.traverse import walk
+from ge_core.ir.types import TensorType
+from ge_core.ops.registry import DECOMPOSITIONS
+
+from ..findings import Finding
+from .forms import InexpressibleError, declared, form_of, type_name
+from .lowerings import LOWERINGS
+from .sizes import Sizes
+
+_ROUNDS = 24
+
+# Types that hold every number of another one, and in which its sums and products round or wrap alike once narrowed.
+_WIDER = {
+    "float16": ("float32",),
+    "bfloat16": ("float32",),
+    "int8": ("int32", "int64"),
+    "int16": ("int32", "int64"),
+    "uint8": ("int32", "uint32", "int64"),
+    "uint16": ("int32", "uint32", "int64"),
+    "int32": ("int64",),
+    "uint32": ("int64", "uint64"),
+    "bool": ("uint8", "int32"),
+}
+
+
+def lower(graph: Graph, opset: int) -> list[Finding]:
+    """Rewrite a graph until the opset can say every node.
+
+    Returns:
+        One finding for each node that it cannot.
+    """
+    dissolve(graph)
+    findings: list[Finding] = []
+    for _ in range(_ROUNDS):
+        wrong = _wrong(graph, opset)
+        if not wrong:
+            return []
+        sizes = Sizes(graph)
+        findings = []
+        changed = False
+        for node, reason in wrong:
+            try:
+                _rewrite(node, opset, sizes, reason)
+                changed = True
+            except (InexpressibleError, GeError) as error:
+                text = str(error) if isinstance(error, InexpressibleError) else error.what
+                findings.append(Finding(f"{node.op}: {text}", str(node.loc)))
+        if not changed:
+            return findings
+    return findings or [Finding(f"{node.op}: {reason}", str(node.loc)) for node, reason in _wrong(graph, opset)]
+
+
+def _wrong(graph: Graph, opset: int) -> list[tuple[Node, InexpressibleError]]:
+    found = []
+    for node in list(walk(graph)):
+        try:
+            form_of(node, opset)
+        except InexpressibleError as reason:
+            found.append((node, reason))
+    return found
+
+
+def _rewrite(node: Node, opset: int, sizes: Sizes, reason: InexpressibleError) -> None:
+    assert node.block is not None
+    b = Builder(node.block, before=node, loc=node.loc)
+    if reason.types:
+        widened = _widened(b, node, opset, reason)
+        if widened is not None:
+            replace_node(node, widened)
+            return
+    rule, decomposition = LOWERINGS.get(node.op), DECOMPOSITIONS.get(node.op)
+    if decomposition is not None:
+        replace_node(node, list(decomposition(b, node)))
+    elif rule is not None:
+        replace_node(node, list(rule(b, node, sizes)))
+    else:
+        raise reason
+
+
+def _widened(b: Builder, node: Node, opset: int, reason: InexpressibleError) -> list[Value] | None:
+    """The node computed in wider element types and narrowed again; None when there are none that fit."""
+    schema = declared(node.op, opset)
+    assert schema is not None
+    allowed = {c.type_param_str: set(c.allowed_type_strs) for c in schema.type_constraints}
+    to: dict[str, DType] = {}
+    for kind in reason.types:
+        narrow = _type_of(node, schema, kind)
+        names = [] if narrow is None else _WIDER.get(narrow.name, ())
+        wide = next((DType.of(n) for n in names if type_name(DType.of(n)) in allowed.get(kind, ())), None)
+        if wide is None:
+            return None
+        to[kind] = wide
+
+    def kind_of(formal: Sequence[Any], index: int) -> str:
+        return str(formal[min(index, len(formal) - 1)].type_str)
+
+    inputs: list[Value | None] = []
+    for i, value in enumerate(node.inputs):
+        wide = to.get(kind_of(schema.inputs, i))
+        inputs.append(value if value is None or wide is None else b.Cast(value, to=wide))
+    if node.regions:
+        return None
+    attrs: dict[str, Any] = dict(node.attrs)
+    made = b.op(node.op, *inputs, num_outputs=len(node.outputs), **attrs)
+    results = [made] if isinstance(made, Value) else list(made)
+    pairs = zip(results, node.outputs, strict=True)
+    return [r if r.dtype == old.dtype else b.Cast(r, to=old.dtype) for r, old in pairs]
+
+
+def _type_of(node: Node, schema: object, kind: str) -> DType | None:
+    for formal, values in ((schema.inputs, node.inputs), (schema.outputs, node.outputs)):  # type: ignore[attr-defined]
+        for i, value in enumerate(values):
+            if value is not None and formal[min(i, len(formal) - 1)].type_str == kind:
+                return value.type.dtype if isinstance(value.type, TensorType) else None
+    return None
+
+
+def dissolve(graph: Graph) -> None:
+    """Put the nodes of fusion groups where the groups stand, and leave out changes of storage."""
+    for node in list(walk(graph)):
+        if node.op == "ge.Relayout":
+            value = node.inputs[0]
+            assert value is not None
+            replace_node(node, [value])
+        elif node.op == "ge.Fused":
+            _put_in_place(node)
+
+
+def _put_in_place(group: Node) -> None:
+    region, block = group.regions["body"], group.block
+    assert isinstance(region, Region) and block is not None
+    outer: dict[Value, Value] = {}
+    for param, value in zip(region.params, group.inputs, strict=True):
+        assert value is not None
+        outer[param] = value
+    outer |= {c.param: c.outer for c in region.captures}
+    for param, value in outer.items():
+        param.replace_uses(value)
+    results = list(region.outputs)
+    region.set_outputs(())
+    for node in list(region.nodes):
+        region.nodes.unlink(node)
+        block.nodes.insert_before(group, node)
+    replace_node(group, results)
