@@ -1,4 +1,4 @@
-"""The static memory planner: from lifetimes to places in one arena. `facts` and formats: see `place`."""
+"""The static memory planner: from the lives of buffers to their places in one arena."""
 
 from ge_core.memory.buffers import CompoundBuffer, Rect
 from ge_core.memory.check import Verdict, validate

@@ -7,18 +7,20 @@ the plan is the same on every machine.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Literal
 
 from ge_core.errors import OptionError, PlanError
 from ge_core.memory import fit
-from ge_core.memory.buffers import CompoundBuffer
+from ge_core.memory.buffers import CompoundBuffer, Rect
 from ge_core.memory.check import validate
 from ge_core.memory.lowest import learn
 from ge_core.memory.plan import MemoryPlan
 from ge_core.memory.problem import Problem, prepare
-from ge_core.memory.profile import bound_of, granule_of, live_profile, round_up
+from ge_core.memory.profile import bound_of, granule_of, live_profile, outward, round_up
 from ge_core.memory.skyline import on_top
 
 Effort = Literal["fast", "default", "exact"]
@@ -63,7 +65,7 @@ def place(
     profile = live_profile(buffers, granule)
     bound = bound_of(buffers, profile, granule)
     problem = prepare(buffers, granule, MOST_PAIRS[effort])
-    _refuse(buffers)
+    _refuse(buffers, granule)
     best: list[int] = []
     size, planner = 0, "nothing to place"
     if len(problem):
@@ -106,33 +108,44 @@ def _candidates(problem: Problem, bound: int, effort: Effort) -> Iterator[tuple[
         yield "lowest first, learned", next(lessons)
 
 
-def _refuse(buffers: Sequence[CompoundBuffer]) -> None:
+def _refuse(buffers: Sequence[CompoundBuffer], granule: int) -> None:
     """Raise where the input contradicts itself."""
-    if len({buffer.name for buffer in buffers}) < len(buffers):
-        seen: set[str] = set()
-        twice = sorted({b.name for b in buffers if b.name in seen or seen.add(b.name)})  # type: ignore[func-returns-value]
+    counts = Counter(buffer.name for buffer in buffers)
+    if len(counts) < len(buffers):
+        twice = sorted(name for name, count in counts.items() if count > 1)
         raise PlanError("several buffers have one name", details=[repr(name) for name in twice[:20]])
-    fixed = [buffer for buffer in buffers if buffer.fixed_offset is not None]
+    fixed = [_in_granules(buffer, granule) for buffer in buffers if buffer.fixed_offset is not None]
     if len(fixed) > 1:
         offsets = {buffer.name: buffer.fixed_offset or 0 for buffer in fixed}
         end = max((offsets[b.name] + r.offset + r.size for b in fixed for r in b.rects), default=0)
         clashes = validate(fixed, MemoryPlan(end, offsets, 0, 0, "fixed"))
         if clashes:
             raise PlanError(
-                "buffers with fixed offsets overlap",
+                f"buffers with fixed offsets overlap (in units of {granule} bytes, which all alignments share)",
                 details=[f"{v.buffer!r} and {v.other!r}: {v.detail}" for v in clashes[:20]],
                 fix="move one of them, or leave its offset to the planner",
             )
 
 
+def _in_granules(buffer: CompoundBuffer, granule: int) -> CompoundBuffer:
+    """The buffer with its rectangles grown to whole granules, as the planner sees them."""
+    rects = []
+    for rect in buffer.rects:
+        if rect.occupies:
+            low, high = outward(rect, granule)
+            rects.append(Rect(low, high - low, rect.start, rect.end))
+    return replace(buffer, rects=tuple(rects))
+
+
+def _live_at(buffer: CompoundBuffer, time: int, granule: int) -> int:
+    """Bytes of one buffer that are live at `time`."""
+    return max(((at, size) for at, size in live_profile([buffer], granule) if at <= time), default=(0, 0))[1]
+
+
 def _too_large(buffers: Sequence[CompoundBuffer], plan: MemoryPlan, capacity: int, granule: int) -> PlanError:
     """The refusal of a capacity, with the buffers that are alive at the fullest moment."""
-    peak = max(plan.profile, key=lambda entry: entry[1])[0]
-    alive = [
-        (sum(r.size for r in b.rects if r.start <= peak < r.end), b.name)
-        for b in buffers
-        if any(r.start <= peak < r.end for r in b.rects)
-    ]
+    peak = max(plan.profile, key=lambda entry: entry[1], default=(0, 0))[0]
+    alive = [(size, b.name) for b in buffers if (size := _live_at(b, peak, granule))]
     alive.sort(key=lambda entry: (-entry[0], entry[1]))
     certain = plan.lower_bound > capacity
     return PlanError(

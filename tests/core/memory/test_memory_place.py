@@ -201,6 +201,7 @@ def test_capacity_is_kept_or_refused_with_the_buffers_at_the_peak():
     [
         ([buffer("a", 1, 0, 1), buffer("a", 1, 0, 1)], "one name"),
         ([CompoundBuffer(n, (Rect(0, 64, 0, 2),), 64, 0) for n in "ab"], "overlap"),
+        ([CompoundBuffer(n, (Rect(at, 8, 0, 2),), 64, 0) for n, at in (("a", 0), ("b", 8))], "units of 64 bytes"),
     ],
 )
 def test_contradictions_are_refused(buffers, what):
