@@ -40,6 +40,7 @@ class CpuBackend:
                 description="native code for this machine's processor",
                 dtypes=frozenset(d for d in DTYPES if d.kind not in ("complex", "string")),
                 figures=figures,
+                copies_weights=True,
                 available=not reason,
                 reason=reason,
             )
@@ -87,7 +88,7 @@ class CpuBackend:
         with ThreadPoolExecutor(max_workers=1) as aside:
             # the worker processes compile while the weights are packed here
             coming = [aside.submit(compiled, kernels, isa, workers=workers, cache=cache) for isa in levels]
-            artifact.metadata["prepared"] = pack_weights(artifact.plans)
+            artifact.metadata["prepared"] = pack_weights(artifact.plans, bool(options.get("share_weights")))
             for isa, codes in zip(levels, coming, strict=True):
                 artifact.items[f"kernels/{isa}"] = pack_image(str(isa), joined(codes.result().values()))
         artifact.metadata["isa"] = [str(isa) for isa in levels]

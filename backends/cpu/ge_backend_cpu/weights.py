@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from ge_backend_cpu.kernel import Recipe, recipe_layout
 from ge_backend_cpu.places import PreparedKey, prepare, prepared_key
 from ge_core.errors import BackendError
@@ -18,8 +20,11 @@ from ge_core.plan.plan import ExecutionPlan, KernelStep
 from ge_core.plan.storage import constant_bytes, stored_constant
 
 
-def pack_weights(plans: Mapping[str, ExecutionPlan]) -> dict[str, Any]:
+def pack_weights(plans: Mapping[str, ExecutionPlan], share: bool = False) -> dict[str, Any]:
     """Keep the constants of some plans in their layouts and add the prepared ones, in place.
+
+    Args:
+        share: constants that stay as they are go on sharing memory with the original model; else they are copied.
 
     Returns:
         For the artifact's metadata: per entry, the constant that each prepared key became.
@@ -28,6 +33,8 @@ def pack_weights(plans: Mapping[str, ExecutionPlan]) -> dict[str, Any]:
     for name, plan in plans.items():
         rows = packer.run(plan).items()
         found[name] = [[list(indices), text, index] for (indices, text), index in rows]
+        if not share:
+            packer.own(plan)
     return found
 
 
@@ -37,6 +44,8 @@ class _Packer:
     def __init__(self) -> None:
         self._packed: dict[tuple[Constant, Layout], Constant] = {}
         self._made: dict[tuple[tuple[Constant, ...], str], Constant] = {}
+        self._copies: dict[tuple[object, ...], Constant] = {}
+        self._originals: list[Constant] = []
 
     def run(self, plan: ExecutionPlan) -> dict[PreparedKey, int]:
         wishes = {key: (step, name, recipe) for key, step, name, recipe in _prepared(plan)}
@@ -54,6 +63,25 @@ class _Packer:
                 value.layout = layout
                 plan.constants[index] = value.constant = self._stored(plan.constants[index], layout)
         return found
+
+    def own(self, plan: ExecutionPlan) -> None:
+        """Copy what still lies in the original model's memory: constants, and the first values of states."""
+        mine = {id(constant) for constant in (*self._packed.values(), *self._made.values())}
+        for index, value in enumerate(plan.graph.constants):
+            if id(plan.constants[index]) not in mine:
+                plan.constants[index] = value.constant = self._copied(plan.constants[index])
+        for state in plan.graph.states:
+            state.initial = self._copied(state.initial)
+
+    def _copied(self, constant: Constant) -> Constant:
+        array = constant.array()
+        key = (array.__array_interface__["data"][0], array.shape, array.strides, str(array.dtype))
+        if key not in self._copies:
+            made = Constant.of(np.array(array, order="C"), constant.type.dtype)
+            made.source = constant.source
+            self._copies[key] = made
+            self._originals.append(constant)  # else its memory, and so its key, could come again
+        return self._copies[key]
 
     def _kept_as_prepared(self, plan: ExecutionPlan, wishes: Mapping[PreparedKey, Any]) -> dict[PreparedKey, int]:
         """Give layouts to constants that one recipe alone reads, where the recipe is a layout."""

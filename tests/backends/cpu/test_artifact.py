@@ -179,3 +179,25 @@ def test_an_artifact_of_another_target_is_refused() -> None:
     artifact.items[name] = b""
     with pytest.raises(BackendError, match="damaged"):
         backend.load(artifact, OPTIONS)
+
+
+@pytest.mark.usefixtures("vehicle")
+@pytest.mark.parametrize("share", [False, True])
+def test_later_changes_of_the_original_model(share: bool) -> None:
+    w, bias, total = data(5, 7), data(1, 7), data(1, 7)
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "float32", (1, 5))
+    state = b.state("total", total)
+    y = b.Add(b.MatMul(x, b.constant(w)), b.constant(bias))
+    g.set_state_write(state, b.Add(state.read, y))
+    b.outputs(y, state.read)
+    given = data(1, 5)
+    compiled = ge_core.compile(g, target="cpu", options={**OPTIONS, "share_weights": share})
+    want = [np.array(a) for a in compiled(given)]
+    w[:], bias[:], total[:] = 0, 0, 0
+    got = compiled.session()(given)
+    if share:
+        assert want[1].any() and not got[1].any()
+    else:
+        assert all(np.array_equal(a, c) for a, c in zip(got, want, strict=True))
