@@ -57,7 +57,7 @@ class Plan:
         if matrix.columns == 1 and matrix.dtype == sums.element:
             return replace(matrix, column_step=1)
         pack = Pack(matrix.dtype.name, sums.element.name, "rows", _unit(matrix), len(batch))
-        sizes, steps = _distinct(batch, matrix.steps, matrix.rows * matrix.columns)
+        sizes, steps = distinct(batch, matrix.steps, matrix.rows * matrix.columns)
         target = self.reserve(dims.product(sizes) * matrix.rows * matrix.columns, sums.element)
         self._pack(pack, matrix, target, sizes, dims.ceildiv(matrix.rows, ROWS))
         return Matrix(target, sums.element, matrix.rows, matrix.columns, matrix.columns, 1, steps)
@@ -66,7 +66,7 @@ class Plan:
         """The matrix in panels of 16 columns; strides are those of the batch alone."""
         count = dims.ceildiv(matrix.columns, PANEL)
         each = count * matrix.rows * PANEL
-        sizes, steps = _distinct(batch, matrix.steps, each)
+        sizes, steps = distinct(batch, matrix.steps, each)
         dtype = matrix.dtype
         if matrix.constant is not None:
             shape = [*sizes, matrix.rows, matrix.columns]
@@ -129,7 +129,7 @@ def _unit(matrix: Matrix) -> Literal["inner", "outer", "none"]:
     return "outer" if matrix.row_step == 1 else "none"
 
 
-def _distinct(batch: Sequence[Size], steps: Sequence[Size], each: Size) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+def distinct(batch: Sequence[Size], steps: Sequence[Size], each: Size) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     """Sizes of the batch without repetition (1 where the step is 0), and the strides of a dense copy of it."""
     sizes = tuple(1 if step == 0 else size for size, step in zip(batch, steps, strict=True))
     dense: list[Size] = []

@@ -28,7 +28,7 @@ def classifier(core: Node) -> Classify:
 def column_axis(core: Node) -> int | None:
     """The axis of the result along which the columns of the product lie."""
     rank = core.output.rank
-    if core.op == "MatMul":
+    if core.op in ("MatMul", "MatMulInteger"):
         right = core.input(1)
         return None if right is None or right.rank == 1 else rank - 1
     return 1

@@ -42,7 +42,7 @@ def matmul(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     if sums is None or collected is None or any(v.dtype != core.output.dtype for v in (left, right)):
         return ()
     plan = Plan(isa)
-    batch, (a, b, c) = _matrices(site, left, right)
+    batch, (a, b, c) = matrices(site, left, right)
     if all(step == 0 for step in b.steps) and len(batch) == 1 and dims.equal(a.steps[0], a.rows * a.row_step) is True:
         # one B for the whole batch: its rows are the rows of one product
         a, b, c = (_flat(m, batch[0], many) for m, many in ((a, True), (b, False), (c, True)))
@@ -69,7 +69,7 @@ def _flat(matrix: Matrix, batch: Size, many: bool) -> Matrix:
     return replace(matrix, rows=batch * matrix.rows if many else matrix.rows, steps=())
 
 
-def _matrices(site: Site, left: Value, right: Value) -> tuple[tuple[Size, ...], list[Matrix]]:
+def matrices(site: Site, left: Value, right: Value) -> tuple[tuple[Size, ...], list[Matrix]]:
     """The batch, and A, B and C; vectors are matrices with one row or column."""
     core = site.core
     left_shape: Shape = (1, *left.shape) if left.rank == 1 else left.shape
