@@ -296,7 +296,9 @@ class WeightCopies:
 
     def _copy(self, constant: Constant) -> Constant:
         array = constant.array()
-        key = (array.__array_interface__["data"][0], array.shape, array.strides, str(array.dtype))
+        key: tuple[object, ...] = (array.__array_interface__["data"][0], array.shape, array.strides, str(array.dtype))
+        if constant.stored is not None:
+            key = (id(constant),)  # the array was made just now, and its address means nothing
         found = self._copies.get(key)
         if found is None:
             found = self._copies[key] = Constant.of(np.array(array, order="C"), constant.type.dtype)

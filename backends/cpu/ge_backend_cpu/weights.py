@@ -75,7 +75,9 @@ class _Packer:
 
     def _copied(self, constant: Constant) -> Constant:
         array = constant.array()
-        key = (array.__array_interface__["data"][0], array.shape, array.strides, str(array.dtype))
+        key: tuple[object, ...] = (array.__array_interface__["data"][0], array.shape, array.strides, str(array.dtype))
+        if constant.stored is not None:
+            key = (id(constant),)  # the array was made just now, and its address means nothing
         if key not in self._copies:
             made = Constant.of(np.array(array, order="C"), constant.type.dtype)
             made.source = constant.source

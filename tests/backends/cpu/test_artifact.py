@@ -124,6 +124,25 @@ def test_files_of_others_are_compiled_again(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("vehicle")
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_weights_that_a_file_holds_packed_are_compiled_again(tmp_path: Path, target: str) -> None:
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "float32", (2, 6))
+    y = x
+    for _ in range(8):  # equal shapes: an array made for one must not pass for that of another
+        y = b.MatMul(y, b.constant(data(6, 6) / 2))
+    b.outputs(y)
+    path = tmp_path / "m.om"
+    compiled = ge_core.compile(g, target="cpu", options=OPTIONS)
+    compiled.save(path)
+    given = data(2, 6)
+    options = OPTIONS if target == "cpu" else {}
+    again = ge_core.compile(ge_core.load(path).graph, target=target, options=options)
+    assert np.allclose(again(given), compiled(given), atol=1e-6)
+
+
+@pytest.mark.usefixtures("vehicle")
 def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "m.om"
     ge_core.compile(model(), target="cpu", options=OPTIONS).save(path)
