@@ -18,8 +18,8 @@ from ge_core.errors import InputError
 from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.frame import Frame, Layouts, Packed
-from ge_core.plan.plan import ExecutionPlan, KernelStep
-from ge_core.plan.profile import StepTime, profile
+from ge_core.plan.plan import ExecutionPlan, KernelStep, Step
+from ge_core.plan.profile import StepTime, step_time
 from ge_core.plan.states import StateStore
 
 
@@ -99,7 +99,7 @@ class Entry:
         team: Team,
         prepared: Mapping[PreparedKey, int],
     ) -> None:
-        self.plan = plan
+        self.plan, self.team = plan, team
         self.layouts = Layouts(plan)
         places = Places(self.layouts, prepared)
         steps = straight_steps(plan)
@@ -119,7 +119,9 @@ class Entry:
     def profile(self, inputs: Sequence[Any], states: StateStore) -> list[StepTime]:
         if self.straight is None:
             assert self.executor is not None
-            return profile(self.executor, inputs, states)
+            observer = _Observer(self.plan, self.team.threads)
+            self.executor.observe(inputs, states, observer)
+            return observer.times
         taken: dict[int, tuple[float, int]] = {}
 
         def told(step: int, seconds: float, threads: int) -> None:
@@ -129,6 +131,23 @@ class Entry:
         self.straight.timed(inputs, states, told)
         steps, env = self.straight.steps, self.straight.prepare(inputs)[0].env
         return [kernel_time(self.plan, steps[i], *measured, env) for i, measured in taken.items()]
+
+
+class _Observer:
+    """Collects the time of every step, with the figures of the native ones."""
+
+    def __init__(self, plan: ExecutionPlan, threads: int) -> None:
+        self.plan, self.threads = plan, threads
+        self.times: list[StepTime] = []
+
+    def before(self, step: Step, frame: Frame) -> None:
+        """Nothing to do."""
+
+    def after(self, step: Step, frame: Frame, seconds: float) -> None:
+        if isinstance(step, KernelStep):
+            self.times.append(kernel_time(self.plan, step, seconds, self.threads, frame.env))
+        else:
+            self.times.append(step_time(self.plan, step, seconds))
 
 
 class CpuExecutable:

@@ -45,6 +45,17 @@ def test_operations_of_contractions() -> None:
     }
 
 
+def test_native_steps_between_host_steps_are_told_too() -> None:
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "float32", (symbol("n", 1), 16))
+    b.outputs(b.Neg(b.Softmax(b.Add(x, x))))
+    run = executable(g, num_threads=1)
+    times = run.profile([np.ones((8, 16), np.float32)], StateStore())
+    assert [(t.operator, t.kind) for t in times] == [("Add", "kernel"), ("Softmax", "host"), ("Neg", "kernel")]
+    assert [t.flops for t in times if isinstance(t, KernelTime)] == [8 * 16, 8 * 16]
+
+
 def test_every_step_is_told_with_its_figures() -> None:
     g = Graph()
     b = Builder(g)
