@@ -81,8 +81,8 @@ def form_of(node: Node, opset: int) -> Form:
         form.inputs.pop()
     unknown = set(form.attrs) - set(wanted.attributes)
     if unknown or len(form.inputs) > wanted.max_input:
-        what = f"the attribute {sorted(unknown)[0]}" if unknown else f"{len(form.inputs)} inputs"
-        raise InexpressibleError(f"{node.op} of opset {opset} has no {what}")
+        what = f"has no attribute {sorted(unknown)[0]}" if unknown else f"does not take {len(form.inputs)} inputs"
+        raise InexpressibleError(f"{node.op} of opset {opset} {what}")
     _check_types(form, node, wanted)
     return form
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ge_core.errors import GeError
+from ge_core.errors import GeError, GraphError
 from ge_core.ir.builder import Builder, replace_node
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Graph, Node, Region, Value
@@ -68,6 +68,8 @@ def _wrong(graph: Graph, opset: int) -> list[tuple[Node, InexpressibleError]]:
             form_of(node, opset)
         except InexpressibleError as reason:
             found.append((node, reason))
+        except GraphError as error:  # a rank that the older form needs is not known
+            found.append((node, InexpressibleError(error.what)))
     return found
 
 

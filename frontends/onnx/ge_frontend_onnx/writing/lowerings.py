@@ -83,9 +83,13 @@ def along_the_last_axis(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]
 def split_by_sizes(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """Parts of different sizes as slices."""
     x, axis = _input(node, 0), int(node.attrs.get("axis", 0))  # type: ignore[arg-type]
-    made, start = [], b.ints(0)
-    for part in node.outputs:
-        end = b.Add(start, sizes.vector(b, part.shape[axis]))
+    made, start, given = [], b.ints(0), node.input(1)
+    for i, part in enumerate(node.outputs):
+        if given is None:
+            length = sizes.vector(b, part.shape[axis])
+        else:
+            length = b.Slice(given, b.ints(i), b.ints(i + 1), b.ints(0))
+        end = b.Add(start, length)
         made.append(b.Slice(x, start, end, b.ints(axis)))
         start = end
     return made

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Dim, Op, Size
-from ge_core.ir.graph import Block, Graph, Value
+from ge_core.ir.graph import Block, Graph, Node, Region, Value
 from ge_core.ir.types import TensorType
 
 from .forms import InexpressibleError
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A value with the symbol as the size of an axis, or (axis None) as its element; made by the node `after`
+    others.
+    """
+
+    after: int
+    value: Value
+    axis: int | None
+
+
 class Sizes:
-    """Where each symbol of a graph is defined: first a size of an input or result, or the one element of a value."""
+    """Where each symbol of a graph is defined: as a size of an input or result, or as the one element of a value."""
 
     def __init__(self, graph: Graph) -> None:
-        self._places: dict[str, tuple[Value, int | None]] = {}
+        self._places: dict[str, list[_Place]] = {}
+        self._order: dict[Node, int] = {}
         self._block(graph)
 
     def _block(self, block: Block) -> None:
@@ -25,6 +39,7 @@ class Sizes:
             for state in block.states:
                 self._value(state.read)
         for node in block.nodes:
+            self._order[node] = len(self._order)
             for region in node.regions.values():
                 self._block(region)
             for value in node.outputs:
@@ -42,7 +57,20 @@ class Sizes:
         if isinstance(size, Dim) and len(found := dims.symbols(size)) == 1:
             s = next(iter(found))
             if size == dims.symbol(s.name, s.lo, s.hi):
-                self._places.setdefault(s.name, (value, axis))
+                self._places.setdefault(s.name, []).append(_Place(len(self._order), value, axis))
+
+    def _place(self, b: Builder, name: str) -> _Place:
+        """The first place of a symbol that is visible where `b` builds."""
+        last = self._order.get(b.before, len(self._order)) if b.before is not None else len(self._order)
+        around: set[Block] = set()
+        block: Block | None = b.block
+        while block is not None:
+            around.add(block)
+            block = block.outer if isinstance(block, Region) else None
+        for place in self._places.get(name, ()):
+            if place.after <= last and place.value.owner in around:
+                return place
+        raise InexpressibleError(f"nothing before has the size {name}")
 
     def vector(self, b: Builder, size: Size) -> Value:
         """An int64 vector of one size.
@@ -68,13 +96,12 @@ class Sizes:
         return total
 
     def _symbol(self, b: Builder, name: str) -> Value:
-        if name not in self._places:
-            raise InexpressibleError(f"no value has the size {name}")
-        value, axis = self._places[name]
-        if axis is None:
-            made: Value = b.Reshape(b.Cast(value, to="int64"), b.ints(1))
-            return made
-        made = b.Shape(value, start=axis, end=axis + 1)
+        place = self._place(b, name)
+        made: Value
+        if place.axis is None:
+            made = b.Reshape(b.Cast(place.value, to="int64"), b.ints(1))
+        else:
+            made = b.Shape(place.value, start=place.axis, end=place.axis + 1)
         return made
 
     def _operation(self, b: Builder, op: Op) -> Value:
