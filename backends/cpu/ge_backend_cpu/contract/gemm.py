@@ -11,16 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ge_backend_cpu.contract.finish import Finish, tile
+from ge_backend_cpu.contract.micro import Run, balanced, tile_at
 from ge_backend_cpu.contract.product import FAMILY, Product
 from ge_backend_cpu.contract.tile import PANEL, Shape, shapes
 from ge_backend_cpu.contract.walk import Row, over_taps, rows_of
 from ge_backend_cpu.emit import Function, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
-
-UNROLL = 4
-"""Steps of the run in one round of the inner loop."""
-
 
 @family(FAMILY, lean=True)
 def emit_product(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
@@ -38,6 +35,7 @@ class _Emitter:
         self.a, self.b = self.f.operands[:2]
         self.zeros = self.f.operands[2] if product.bounded else None
         self.sides, self.outputs = self.f.operands[first : first + sides], self.f.operands[first + sides :]
+        self.run = Run(self.sums, self.width, *product.stored, product.even)
         self.shapes = shapes(isa, self.width, product.rows, product.panels)
 
     def kernel(self) -> None:
@@ -93,25 +91,12 @@ class _Emitter:
             at = whole
 
     def _tiles(self, shape: Shape, start: Value, stop: Value, panel: Value) -> None:
-        """The rows in tiles of nearly equal height: 49 are 4 of 6 and 5 of 5, never full ones and a rest of 1."""
+        """Tiles of nearly equal height."""
         f = self.f
-        rows = f.sub(stop, start)
-        count = f.ceildiv(rows, shape.rows)
-        low = f.div(rows, f.maximum(count, 1))
-        high = f.sub(rows, f.mul(low, count))  # so many have one row more than the rest
-        below = 0
-        for height in sorted(shape.heights):
-            first, last = (self._between(below, size, height) for size in (f.add(low, 1), low))
-            from_tile = f.b.select(first, f.i(0), high)
-            to_tile = f.b.select(last, f.i(count), high)
-            with f.loop(from_tile, to_tile) as tiles:
-                row = f.add(start, f.add(f.mul(tiles.index, low), f.minimum(tiles.index, high)))
-                size = f.b.select(f.lt(tiles.index, high), f.add(low, 1), low)
-                self._tile(shape.panels, height, row, size, panel, below)
-            below = height
-
-    def _between(self, below: int, size: Value, height: int) -> Value:
-        return self.f.b.and_(self.f.lt(below, size), self.f.compare("<=", size, height))
+        for height, below, first, last, low, high in balanced(f, shape.heights, shape.rows, f.sub(stop, start)):
+            with f.loop(first, last) as tiles:
+                row, size = tile_at(f, tiles.index, low, high)
+                self._tile(shape.panels, height, f.add(start, row), size, panel, below)
 
     def _tile(self, panels: int, height: int, first: Value, size: Value, panel: Value, below: int) -> None:
         """One tile of `size` rows: more than `below`, at most `height`, for which the code is."""
@@ -126,45 +111,13 @@ class _Emitter:
         starts = [f.at(self.b_start, f.mul(f.add(panel, i), lines), product.stored[1]) for i in range(panels)]
 
         def run(pointers: Sequence[Value], index: Value, sums: Sequence[Value]) -> Sequence[Value]:
-            return self._run(pointers, [f.at(start, index, product.stored[1]) for start in starts], sums)
+            panels = [f.at(start, index, product.stored[1]) for start in starts]
+            return self.run.multiply(f, pointers, panels, p["k"], sums)
 
         zero = [self.sums.zero(self.width)] * (height * vectors)
         sums = over_taps(f, product, rows, self.a_start, self.zeros, zero, run)
         lines = [sums[i * vectors : (i + 1) * vectors] for i in range(height)]
         self._store(rows, lines, panel, last, below)
-
-    def _run(self, rows: Sequence[Value], panels: Sequence[Value], sums: Sequence[Value]) -> Sequence[Value]:
-        """sums += rows * panels over one run."""
-        f, k = self.f, self.f.params["k"]
-        whole = f.mul(f.div(k, UNROLL), UNROLL)
-        with f.loop(0, whole, UNROLL, carry=sums) as loop:
-            current: Sequence[Value] = loop.values
-            for step in range(UNROLL):
-                current = self._step(rows, panels, loop.index, step, current)
-            loop.next = current
-        if self.product.even:
-            return loop.values
-        with f.loop(whole, k, carry=loop.values) as rest:
-            rest.next = self._step(rows, panels, rest.index, 0, rest.values)
-        return rest.values
-
-    def _step(
-        self, rows: Sequence[Value], panels: Sequence[Value], k: Value, ahead: int, sums: Sequence[Value]
-    ) -> list[Value]:
-        """One element of the run: sums[row][vector] += a[row] * b[vector]."""
-        f, arithmetic = self.f, self.sums
-        a_type, b_type = self.product.stored
-        right = [
-            arithmetic.load(f, pointer, f.add(f.mul(k, PANEL), ahead * PANEL + at), b_type, self.width)
-            for pointer in panels
-            for at in range(0, PANEL, self.width)
-        ]
-        found = []
-        for i, row in enumerate(rows):
-            left = f.splat(arithmetic.load(f, row, f.add(k, ahead), a_type), self.width)
-            for j, b in enumerate(right):
-                found.append(arithmetic.multiply_add(f, left, b, sums[i * len(right) + j]))
-        return found
 
     def _store(
         self, rows: Sequence[Row], sums: Sequence[Sequence[Value]], panel: Value, last: Value | None, below: int
