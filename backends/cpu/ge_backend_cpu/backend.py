@@ -74,7 +74,7 @@ class CpuBackend:
     def build(
         self, entries: Mapping[str, ExecutionPlan] | Mapping[str, Graph], target: str, options: Options
     ) -> Artifact:
-        from ge_backend_cpu.compile import compiled
+        from ge_backend_cpu.compile import compiled, worker_count
         from ge_backend_cpu.image import joined, pack_image
         from ge_backend_cpu.weights import pack_weights
 
@@ -84,7 +84,7 @@ class CpuBackend:
                 raise BackendError("the cpu target takes plans")
             artifact.graphs[name], artifact.plans[name] = plan.graph, plan
         kernels, levels = plan_kernels(artifact.plans.values()), wanted(options.get("isa"))
-        workers, cache = _number(options.get("workers")), _cache(options)
+        workers, cache = worker_count(options.get("workers")), _cache(options)
         with ThreadPoolExecutor(max_workers=1) as aside:
             # the worker processes compile while the weights are packed here
             coming = [aside.submit(compiled, kernels, isa, workers=workers, cache=cache) for isa in levels]
@@ -140,10 +140,6 @@ def best_level(artifact: Artifact) -> Isa:
             fix="compile the model again on this machine",
         )
     return max(usable, key=lambda isa: (isa.rank, len(isa.extras)))
-
-
-def _number(option: object) -> int | None:
-    return None if option is None else int(str(option))
 
 
 def _cache(options: Options) -> Any:
