@@ -17,7 +17,7 @@ from ge_backend_cpu import convert
 from ge_backend_cpu.emit import I1, I32, I64, POINTER, Function, Int, Value, constant, mangled, vector, width_of
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import INDEX_OUT_OF_RANGE, family
-from ge_backend_cpu.loops import reducing
+from ge_backend_cpu.loops import reducing, staging
 from ge_backend_cpu.loops.program import (
     Accumulate,
     Items,
@@ -31,10 +31,11 @@ from ge_backend_cpu.loops.program import (
     Sweep,
     statements,
 )
-from ge_backend_cpu.vmath import Primitives, bit_cast, cast, rounded
+from ge_backend_cpu.vmath import Primitives, bit_cast, cast
 from ge_backend_cpu.vmath.base import float_constant
 from ge_core.ir.dtype import DType
 
+BYTE = DType.of("uint8")
 CHUNK = 256
 """Rounds after which a running float32 sum is added to another one, so that long sums keep their digits."""
 
@@ -65,8 +66,10 @@ class Emitter:
         self.width = isa.lanes * 4 // program.lane_bytes if program.lane_bytes else 1
         self.dtypes = [DType.of(name) for name in (*program.operands, *(name for name, _ in program.scratch))]
         self.pointers = list(self.f.operands)
+        self.buffers: dict[int, Value] = {}
         for name, count in program.scratch:
-            self.pointers.append(self.f.scratch(DType.of(name).bits // 8 * count))
+            self.buffers[len(self.pointers)] = self.f.scratch(DType.of(name).bits // 8 * count)
+            self.pointers.append(self.buffers[len(self.pointers)])
         self.values: dict[int, Any] = {}
         self.offsets: dict[int, Int] = {k: self.n(a.const) for k, a in enumerate(program.addresses)}
         self.blocks: dict[int, tuple[Int, Int]] = {}
@@ -281,9 +284,6 @@ class Emitter:
         source, to, saturate = let.data
         return self._each(lambda x: cast(self.f, x, DType.of(source), DType.of(to), bool(saturate)), let.args)
 
-    def _make_round(self, let: Let) -> Any:
-        return self._each(lambda x: rounded(self.f, x, DType.of(let.data)), let.args)
-
     def _make_bits(self, let: Let) -> Any:
         source, to = (DType.of(name) for name in let.data)
         return self._each(lambda x: bit_cast(self.f, x, source, to), let.args)
@@ -420,6 +420,9 @@ class Emitter:
         value = self.values[store.value]
         pointer, dtype = self.pointers[store.operand], self.dtypes[store.operand]
         base, stride, vectors = self._place(store.address)
+        if dtype.bits < 8:
+            self._store_packed(pointer, base, value, dtype)
+            return
         if self.along < 0:
             self.f.store(value, pointer, base, dtype)
             return
@@ -433,6 +436,28 @@ class Emitter:
             raw = convert.narrow(self.f, v, dtype)
             arguments = [raw, self._pointers(pointer, lanes, dtype), ir.Constant(I32, dtype.bits // 8), mask]
             self._intrinsic(f"llvm.masked.scatter.{mangled(raw.type)}.v{self.width}p0", ir.VoidType(), arguments)
+
+    def _store_packed(self, pointer: Value, base: Int, value: Any, dtype: DType) -> None:
+        """Types smaller than a byte: whole bytes, which the schedule has made sure of."""
+        per_byte = 8 // dtype.bits
+        if self.along < 0:
+            zero = constant(convert.compute_type(dtype), 0)
+            self.f.store_packed([value, *[zero] * (per_byte - 1)], pointer, 0, dtype)
+            return
+        for u, v in enumerate(self._wide(value)):
+            raw = convert.narrow(self.f, v, dtype)
+            raw = self.b.and_(raw, constant(raw.type, (1 << dtype.bits) - 1))
+            if self.mask is not None:
+                raw = self.b.select(self.mask, raw, constant(raw.type, 0))
+            whole = self.f.shuffle(raw, raw, range(0, self.width, per_byte))
+            for k in range(1, per_byte):
+                part = self.f.shuffle(raw, raw, range(k, self.width, per_byte))
+                whole = self.b.or_(whole, self.b.shl(part, constant(part.type, k * dtype.bits)))
+            at = self.f.div(self.f.add(base, u * self.width), per_byte)
+            if self.mask is None:
+                self.f.store(whole, pointer, at, BYTE)
+            else:
+                self.f.store_part(whole, pointer, at, BYTE, self.f.ceildiv(self.count, per_byte))
 
     def _put(self, pointer: Value, at: Int, value: Value, dtype: DType) -> None:
         if self.mask is None:
@@ -450,7 +475,17 @@ class Emitter:
         return self.b.call(known, list(arguments))
 
     def _stage(self, stage: Stage) -> None:
-        raise NotImplementedError
+        """Fill a local buffer and let its pointer stand for the whole operand: the block begins inside of it."""
+        rows, columns = self.blocks[stage.rows], self.blocks[stage.columns]
+        dtype, buffer = self.dtypes[stage.source], self.buffers[stage.target]
+        found = self.program.addresses[stage.address]
+        step = next(self.n(c) for axis, c in found.axes if axis == stage.columns)
+        base, _, _ = self._place(stage.address)
+        start = self.f.add(self.f.add(base, rows[0]), self.f.mul(columns[0], step))
+        counts = [self.f.sub(end, begin) for begin, end in (rows, columns)]
+        staging.load_tile(self.f, self.pointers[stage.source], start, step, counts[0], counts[1], buffer, dtype)
+        origin = self.f.add(self.f.mul(rows[0], staging.COLUMNS), columns[0])
+        self.pointers[stage.target] = self.f.at(buffer, self.f.sub(0, origin), dtype)
 
 
 def _addresses(body: Sequence[Statement]) -> set[int]:

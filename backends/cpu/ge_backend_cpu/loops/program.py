@@ -97,11 +97,13 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Stage:
-    """Bring a transposed operand's tile into a scratch operand, row by row.
+    """Bring a transposed operand's tile into a scratch operand, row by row (see `staging`).
 
     Attributes:
-        source, address: where the tile comes from; its unit stride is along `rows`.
-        target: scratch operand of `height` rows of `width` elements.
+        source, address: where the tile comes from; its elements are contiguous along the axis `rows`.
+        target: scratch operand, which is then read as if it were the whole: place (row, column) at
+            row * staging.COLUMNS + column.
+        rows, columns: axes of which the work item has a block each.
     """
 
     source: int
@@ -109,8 +111,6 @@ class Stage:
     target: int
     rows: int
     columns: int
-    height: int
-    width: int
 
 
 @dataclass(frozen=True)

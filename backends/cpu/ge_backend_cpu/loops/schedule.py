@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ge_backend_cpu.loops import staging
 from ge_backend_cpu.loops.expr import Expr, reachable
 from ge_backend_cpu.loops.index import Affine, Axis, Unsupported
 from ge_backend_cpu.loops.program import Program, Range
-from ge_backend_cpu.loops.writer import Writer, stride_price
+from ge_backend_cpu.loops.writer import STAGED, Writer, stride_price
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
@@ -24,6 +25,9 @@ COLUMN_BLOCK = 256
 """The same where each item also sweeps over the row."""
 DEAR = 250
 """Expressions of more picoseconds are kept from one sweep to the next rather than computed again."""
+SHORT = 8
+"""Sizes below which tiles of transposed operands do not pay."""
+MOST_TILES = 4
 SCRATCH_BYTES = 1 << 15
 """Largest row of intermediates that is kept on the stack."""
 
@@ -75,6 +79,19 @@ class Schedule:
     reads_elsewhere: frozenset[int]
 
 
+@dataclass
+class Tile:
+    """Axes of which work items take blocks: operands are contiguous along `rows`, lanes lie along `columns`.
+
+    Attributes:
+        loads: what is brought into local buffers, by the buffers' (negative) numbers.
+    """
+
+    rows: Axis
+    columns: Axis
+    loads: dict[int, Expr] = field(default_factory=dict)
+
+
 def schedule(axes: Sequence[Axis], targets: Sequence[Target], dtypes: Sequence[DType]) -> Schedule:
     """Loops for some stores.
 
@@ -118,8 +135,13 @@ class _Scheduler:
         sweeps = [self._ordered(sweep, vector is None) for sweep in sweeps]
         merged = self._merge(sweeps, vector)
         self._hold(sweeps, vector)
+        tile = self._tile(sweeps, vector)
         outer = [a for a in self.kept if a is not vector and a not in merged]
-        return self._write(sweeps, outer, vector, merged)
+        for target in self.targets:
+            whole = not outer and target.at.const == 0 and not any(s.axes for s in sweeps)
+            if target.dtype.bits < 8 and not (whole and (vector is None or target.at.coefficient(vector) == 1)):
+                raise Unsupported(f"bytes of several {target.dtype} that are not computed together")
+        return self._write(sweeps, outer, vector, merged, tile)
 
     # What is computed in which sweep
 
@@ -185,7 +207,8 @@ class _Scheduler:
         total = 0.2
         for e in self._members(sweep):
             if e.op == "load":
-                total += stride_price(e.data[2], axis)
+                tiled = not self.reductions and axis in self.kept and self._transposed(e, axis) is not None
+                total += STAGED if tiled else stride_price(e.data[2], axis)
         for target in sweep.stores:
             total += stride_price(target.at, axis) if target.at.coefficient(axis) != 0 else 16
         if isinstance(axis.size, int) and axis.size > 0:
@@ -308,10 +331,59 @@ class _Scheduler:
             sweep.stores = [Target(t.operand, t.dtype, t.at, _rebuilt(t.value, known)) for t in sweep.stores]
             sweep.results = {r: _rebuilt(body, known) for r, body in sweep.results.items()}
 
+    # Operands that are contiguous along another axis than the lanes
+
+    def _tile(self, sweeps: Sequence[Sweep], vector: Axis | None) -> Tile | None:
+        """The axis along which transposed operands are contiguous, and buffers for their tiles."""
+        if vector is None or self.reductions or self.scratch:
+            return None
+        loads = [e for e in self._members(sweeps[0]) if e.op == "load" and self._transposed(e, vector) is not None]
+        if not loads or len(loads) > MOST_TILES:
+            return None
+        axes = [self._transposed(e, vector) for e in loads]
+        rows = max(set(axes), key=axes.count)
+        assert rows is not None
+        tile = Tile(rows, vector)
+        known: dict[Expr, Expr] = {}
+        for load in (e for e, axis in zip(loads, axes, strict=True) if axis is rows):
+            dtype = self.dtypes[load.data[0]]
+            self.scratch.append((dtype, staging.height(dtype) * staging.COLUMNS))
+            number = -len(self.scratch)
+            at = Affine.of({rows: staging.COLUMNS, vector: 1})
+            tile.loads[number] = load
+            known[load] = Expr("load", load.kind, (), (number, dtype.name, at, False), load.axes)
+        sweep = sweeps[0]
+        sweep.stores = [Target(t.operand, t.dtype, t.at, _rebuilt(t.value, known)) for t in sweep.stores]
+        return tile
+
+    def _transposed(self, e: Expr, vector: Axis) -> Axis | None:
+        """The axis along which a load is contiguous, when it is worth a tile."""
+        operand, dtype, at, masked = e.data
+        if masked or operand < 0 or DType.of(dtype).bits < 8 or at.coefficient(vector) in (-1, 0, 1):
+            return None
+        if any(isinstance(v, Expr) and v.axes for v, _ in at.terms):
+            return None
+        for axis in self.kept:
+            long = not isinstance(axis.size, int) or axis.size >= SHORT
+            if axis is not vector and at.coefficient(axis) == 1 and long:
+                return axis
+        return None
+
     # The program
 
-    def _write(self, sweeps: list[Sweep], outer: list[Axis], vector: Axis | None, merged: dict[Axis, Axis]) -> Schedule:
+    def _write(
+        self,
+        sweeps: list[Sweep],
+        outer: list[Axis],
+        vector: Axis | None,
+        merged: dict[Axis, Axis],
+        tile: Tile | None,
+    ) -> Schedule:
         first, last, elsewhere = self._hazards(sweeps)
+        if tile is not None:
+            staged = [load.data[0] for load in tile.loads.values()]
+            last |= dict.fromkeys(staged, 0)
+            elsewhere |= set(staged)
         used = sorted(k for k in {*first, *last} if k >= 0)
         numbers = {k: n for n, k in enumerate(used)}
         numbers |= {-1 - k: len(used) + k for k in range(len(self.scratch))}
@@ -325,20 +397,26 @@ class _Scheduler:
             limit = COLUMN_BLOCK if any(s.axes for s in sweeps) else POINTWISE_BLOCK
             size = writer.whole(vector)
             block = 0 if isinstance(size, int) and size <= limit else limit
+        blocks = {vector: block} if block else {}
+        if tile is not None:
+            heights = [staging.height(self.scratch[-1 - number][0]) for number in tile.loads]
+            blocks = {tile.rows: min(heights), tile.columns: staging.COLUMNS}
+            outer = [a for a in outer if a is not tile.rows]
+            writer.staged.update(tile.loads)
         items = [Range(writer.axis(a)) for a in outer]
-        if block:
-            assert vector is not None
-            items.append(Range(writer.axis(vector), block))
+        items += [Range(writer.axis(a), size) for a, size in blocks.items() if a is not None]
         with writer.scope(outer):
             if vector is None:
                 self._rows(writer, sweeps, merged, True)
             else:
-                with writer.loop(vector, True):
+                for number, load in tile.loads.items() if tile is not None else ():
+                    writer.stage(load, number, tile.rows, vector)  # type: ignore[union-attr]
+                with writer.nest([] if tile is None else [tile.rows], False), writer.loop(vector, True):
                     self._rows(writer, sweeps, merged, False)
         extent = dims.product([writer.whole(a) for a in outer])
-        if block:
-            assert vector is not None
-            extent = extent * dims.ceildiv(writer.whole(vector), block)
+        for axis, size in blocks.items():
+            assert axis is not None
+            extent = extent * dims.ceildiv(writer.whole(axis), size)
         names = [self.dtypes[k].name for k in used]
         program = writer.program(names, [(d.name, n) for d, n in self.scratch], items)
         return Schedule(

@@ -426,20 +426,17 @@ def single_index(shape: Shape) -> Index:
 
 
 def broadcast_index(index: Index, small: Shape, large: Shape) -> Index:
-    """The index into an operand that broadcasts to a shape.
-
-    Raises:
-        Unsupported: it is not known which dims broadcast.
-    """
+    """The index into an operand that broadcasts to a shape; where only the run knows whether a dim does, its stride
+    becomes 0 then."""
     inner = index[len(large) - len(small) :]
     found = []
     for i, own, whole in zip(inner, small, large[len(large) - len(small) :], strict=True):
         if own == 1:
             found.append(Affine())
-        elif dims.equal(own, whole) is True:
+        elif dims.equal(own, whole) is True or dims.less_equal(2, own) is True:
             found.append(i)
         else:
-            raise Unsupported(f"a dim of size {own} may or may not broadcast to {whole}")
+            found.append(i * dims.minimum(own - 1, 1))
     return tuple(found)
 
 

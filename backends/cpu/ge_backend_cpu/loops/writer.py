@@ -17,12 +17,17 @@ from ge_backend_cpu.loops.program import (
     Program,
     Range,
     Result,
+    Stage,
     Statement,
     Store,
     Sweep,
 )
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
+
+
+STAGED = 2.5
+"""Relative cost of reading an operand by way of a transposed tile."""
 
 
 class Scope:
@@ -53,10 +58,12 @@ class Writer:
     Attributes:
         params: the integers of the launch.
         picoseconds: estimate of the whole.
+        staged: local buffers that hold tiles of transposed operands.
     """
 
     def __init__(self, merged: Mapping[Axis, Axis], operands: Mapping[int, int], lane_bytes: int, unroll: int) -> None:
         self.merged, self.operands, self.lane_bytes, self.unroll = merged, operands, lane_bytes, unroll
+        self.staged: set[int] = set()
         self.params: list[Size] = []
         self.picoseconds: Size = 0
         self._axes: dict[Axis, int] = {}
@@ -212,6 +219,7 @@ class Writer:
             operand, dtype, at, masked = expr.data
             args = args[-1:] if masked else ()
             price = 1.0 if scope.along is None else stride_price(at, scope.along)
+            price = STAGED if operand < 0 and operand in self.staged else price
             kind, data = dtype, (self.operands[operand], self.address(at), masked)
         elif expr.op == "index":
             args, data = (), self.address(expr.data)
@@ -220,6 +228,12 @@ class Writer:
         elif expr.op not in ("cast", "select"):
             kind = expr.args[0].kind.name
         scope.ids[expr] = self._let(scope, expr.op, kind, args, data, price)
+
+    def stage(self, load: Expr, scratch: int, rows: Axis, columns: Axis) -> None:
+        """Bring the tile that a load reads into a local buffer; see program.Stage."""
+        operand, _, at, _ = load.data
+        numbers = self.operands[operand], self.address(at), self.operands[scratch]
+        self.here.statements.append(Stage(*numbers, self.axis(rows), self.axis(columns)))
 
     def store(self, operand: int, at: Affine, value: int, kind: object) -> None:
         """Write a value."""

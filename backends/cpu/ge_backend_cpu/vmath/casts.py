@@ -87,6 +87,9 @@ def _to_float(f: Function, x: Value, source: DType, to: DType, saturate: bool) -
         # NaN fails both tests and stays
         value = f.b.select(f.b.fcmp_ordered(">", value, top), top, value)
         value = f.b.select(f.b.fcmp_ordered("<", value, bottom), bottom, value)
+    if to.name == "float4e2m1":
+        # it has no NaN; -0 is what the IR's Cast gives
+        value = f.b.select(f.b.fcmp_unordered("uno", value, value), constant(value.type, -0.0), value)
     return rounded(f, value, to)
 
 

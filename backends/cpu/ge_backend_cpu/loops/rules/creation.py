@@ -70,6 +70,8 @@ def known_sizes(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     if content is None:
         raise Unsupported("more sizes than are known at compile time")
     elements = content
+    if not elements:
+        return [t.full(0, node.output.dtype, node.output.shape)]
 
     def element(index: Index, mask: Expr | None) -> Expr:
         if not index:

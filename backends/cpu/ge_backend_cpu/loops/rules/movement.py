@@ -90,7 +90,7 @@ def split(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
         starts[axis] = at
         found.append(t.strided(data, value.shape, starts, [1] * data.rank))
         at = at + value.shape[axis]
-    if dims.equal(at, data.shape[axis]) is not True:
+    if node.input(1) is not None and dims.equal(at, data.shape[axis]) is not True:
         raise Unsupported("parts whose sizes only the run knows")
     return found
 
@@ -178,8 +178,7 @@ def repeat_interleave(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
 def depth_to_space(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     data, b = required(x[0]), int(attribute(node, "blocksize"))
     n, depth, h, w = data.shape
-    c = dims.exact_div(depth, b * b)
-    assert c is not None
+    c = dims.floordiv(depth, b * b)
     if attribute(node, "mode") == "DCR":
         parts = t.transpose(t.reshape(data, (n, b, b, c, h, w)), (0, 3, 4, 1, 5, 2))
     else:

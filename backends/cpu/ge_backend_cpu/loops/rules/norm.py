@@ -107,8 +107,7 @@ def group_normalization(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     """Each group of channels of each sample by its own mean and variance; scale and bias per channel."""
     data, groups = required(x[0]), int(attribute(node, "num_groups"))
     wide = stage_one(t, data, attribute(node, "stash_type"))
-    count = dims.exact_div(data.shape[1], groups)
-    assert count is not None
+    count = dims.floordiv(data.shape[1], groups)
     split = t.reshape(wide, (data.shape[0], groups, count, *data.shape[2:]))
     centre, _, inverse = centred(t, split, range(2, split.rank), attribute(node, "epsilon"))
     y = t.reshape(named(t, "mul", centre, inverse), data.shape)
