@@ -9,6 +9,9 @@ The calling convention of every kernel:
 
 computes work items [lo, hi) of the launch. Operand k begins at bases[params[2k]] + params[2k+1]; after the operands
 come the launch's own integers in the order that the kernel declares. It returns OK or a status.
+
+One artifact may carry code for several instruction sets: what a launch says (operands, integers, work items) means
+the same in all of them, only the code in between may differ.
 """
 
 from __future__ import annotations
