@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from ge_core.api import (
         CompiledModel,
         CoverageReport,
+        EntrySpec,
         InputSpec,
         VerifyReport,
         compile,
+        compile_entries,
         coverage,
         export,
         import_model,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "compile": "ge_core.api",
+    "compile_entries": "ge_core.api",
     "trace": "ge_core.api",
     "import_model": "ge_core.api",
     "optimize": "ge_core.api",
@@ -42,6 +45,7 @@ _HOME = {
     "load": "ge_core.api",
     "CompiledModel": "ge_core.api",
     "CoverageReport": "ge_core.api",
+    "EntrySpec": "ge_core.api",
     "InputSpec": "ge_core.api",
     "VerifyReport": "ge_core.api",
     "Graph": "ge_core.ir",
@@ -53,6 +57,7 @@ _HOME = {
 __all__ = [
     "CompiledModel",
     "CoverageReport",
+    "EntrySpec",
     "GeError",
     "Graph",
     "InputSpec",
@@ -60,6 +65,7 @@ __all__ = [
     "__version__",
     "backends",
     "compile",
+    "compile_entries",
     "coverage",
     "export",
     "frontends",

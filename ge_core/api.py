@@ -1,4 +1,4 @@
-"""The public functions: compile, trace, import_model, optimize, load, verify, coverage, export."""
+"""The public functions: compile, compile_entries, trace, import_model, optimize, load, verify, coverage, export."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ge_core.compiler import (
     CORE_OPTIONS,
     CompileRequest,
     EntrySource,
-    compile_entries,
     example_sizes,
     parse_precision,
     parse_switches,
 )
+from ge_core.compiler import compile_entries as compile_sources
 from ge_core.coverage_report import CoverageReport
 from ge_core.errors import BackendError, GeError, InputError, ModelImportError, OptionError, UnsupportedError
 from ge_core.input_spec import InputSpec
@@ -81,7 +81,62 @@ def compile(
     watch = Stopwatch()
     imported = _import(model, inputs, kwargs, dynamic_shapes, wanted, watch)
     source = EntrySource(imported.graph, imported.signature, imported.example)
-    return compile_entries({MAIN: source}, wanted.request, watch)
+    return compile_sources({MAIN: source}, wanted.request, watch)
+
+
+@dataclass(frozen=True)
+class EntrySpec:
+    """One of several ways to call a model: what `compile` takes for it."""
+
+    model: object
+    inputs: object | None = None
+    kwargs: Mapping[str, object] | None = None
+    dynamic_shapes: object | None = None
+
+
+def compile_entries(
+    entries: Mapping[str, EntrySpec],
+    *,
+    framework: str | None = None,
+    target: str | None = None,
+    optimize: str | Collection[str] = "default",
+    precision: str = "balanced",
+    options: Mapping[str, object] | None = None,
+) -> CompiledModel:
+    """Compile several ways to call a model, such as the prefill and the decoding of a language model, as one.
+
+    Equal weights are kept once, in memory and in the file. States of one name are one state: what one entry writes,
+    the others read. `CompiledModel.entries[name]` calls an entry in the default session, `Session.entry(name, ...)`
+    in another one; the model itself calls the first entry.
+
+    Args:
+        entries: by name; usually of one model object, with the examples of each kind of call.
+        framework, target, optimize, precision, options: as in `compile`, the same for all.
+
+    Raises:
+        InputError: there are no entries, or they have different states under one name.
+        ModelImportError: the entries belong to different frameworks.
+        OptionError, UnsupportedError, BackendError, PluginError: as in `compile`.
+    """
+    if not entries:
+        raise InputError("there are no entries to compile", expected="a table of names and EntrySpecs")
+    watch = Stopwatch()
+    sources: dict[str, EntrySource] = {}
+    wanted: _Wanted | None = None
+    for name, spec in entries.items():
+        if not isinstance(spec, EntrySpec):
+            raise InputError(f"the entry {name!r} is a {type(spec).__qualname__}", expected="an EntrySpec")
+        found = _Wanted.of(spec.model, framework, target, optimize, precision, options)
+        if wanted is not None and found.request.framework != wanted.request.framework:
+            raise ModelImportError(
+                f"the entry {name!r} is a model of {found.request.framework or 'ge itself'}",
+                expected=f"the framework of the first entry: {wanted.request.framework or 'ge itself'}",
+            )
+        wanted = wanted or found
+        imported = _import(spec.model, spec.inputs, spec.kwargs, spec.dynamic_shapes, found, watch)
+        sources[str(name)] = EntrySource(imported.graph, imported.signature, imported.example)
+    assert wanted is not None
+    return compile_sources(sources, wanted.request, watch)
 
 
 def trace(model: object, *inputs: object, **options: Any) -> CompiledModel:
@@ -361,10 +416,12 @@ def _tell_once(text: str) -> None:
 __all__: Sequence[str] = [
     "CompiledModel",
     "CoverageReport",
+    "EntrySpec",
     "InputSpec",
     "Session",
     "VerifyReport",
     "compile",
+    "compile_entries",
     "coverage",
     "export",
     "import_model",

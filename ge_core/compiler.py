@@ -11,10 +11,11 @@ from typing import Any, cast
 import numpy as np
 
 from ge_core.backend import Backend, Precision, TargetInfo, planned, problems_error
-from ge_core.errors import GeError, OptionError
+from ge_core.errors import GeError, InputError, OptionError
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.graph import Constant, Graph
 from ge_core.ir.traverse import values, walk
+from ge_core.ir.types import TensorType
 from ge_core.model import CompiledModel, Provenance
 from ge_core.passes.base import PRECISIONS, SWITCHES, PassContext
 from ge_core.passes.manager import PassManager
@@ -140,6 +141,7 @@ def compile_entries(
     report = CompileReport(request.target, request.precision, sorted(request.switches))
     report.notices = list(request.notices)
     weights = WeightCopies(share=bool(request.options.get("share_weights", False)) or info.copies_weights)
+    common = CommonData() if len(sources) > 1 else None
     operators: Counter[str] = Counter()
     context = pass_context(request)
     gears = read_gears(request.options.get("gears"), [source.graph for source in sources.values()])
@@ -161,6 +163,8 @@ def compile_entries(
             graph.stage = "legal"
         with watch.phase("copy weights"):
             weights.own(graph)
+            if common is not None:
+                common.take(name, graph)
         if backend.kind == "planned":
             with watch.phase("plan"):
                 plan, planning = build_plan(
@@ -304,6 +308,34 @@ class WeightCopies:
             found = self._copies[key] = Constant.of(np.array(array, order="C"), constant.type.dtype)
             found.source = constant.source
         return found
+
+
+class CommonData:
+    """Weights and states of several entries: equal weights become one constant, so that they are stored once."""
+
+    def __init__(self) -> None:
+        self._constants: dict[tuple[TensorType, str], Constant] = {}
+        self._states: dict[str, tuple[str, Constant]] = {}
+
+    def take(self, entry: str, graph: Graph) -> None:
+        """Let a graph use what the entries before have.
+
+        Raises:
+            InputError: a state has another type or first value than the state of that name in an entry before.
+        """
+        for value in graph.constants:
+            if value.constant is not None:
+                key = value.constant.type, value.constant.digest()
+                value.constant = self._constants.setdefault(key, value.constant)
+        for state in graph.states:
+            other, first = self._states.setdefault(state.name, (entry, state.initial))
+            if first.type != state.initial.type or first.digest() != state.initial.digest():
+                raise InputError(
+                    f"the entries {other!r} and {entry!r} have different states {state.name!r}",
+                    expected=f"one type and one first value: {first.type} in {other!r}, {state.initial.type} here",
+                    fix="give the entries the same model object, or other names to their states",
+                )
+            state.initial = first
 
 
 def rebuilt_request(request: CompileRequest, plugin: Plugin, target: str) -> CompileRequest:
