@@ -304,7 +304,9 @@ class _Scheduler:
                 return target
         for target in (t for s in sweeps[last:] for t in s.stores):
             free = target.operand >= 0 and self.held.get(target.operand, -1) <= here and target.dtype == e.kind
-            written = any(t.operand == target.operand for s in sweeps[:last] for t in s.stores if t.value not in self.kept_values)
+            written = any(
+                t.operand == target.operand for s in sweeps[:last] for t in s.stores if t.value not in self.kept_values
+            )
             if free and not written and self._covers(target, sweep):
                 self.kept_values.add(e)
                 return Target(target.operand, target.dtype, target.at, e)

@@ -25,7 +25,6 @@ from ge_backend_cpu.loops.program import (
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 
-
 STAGED = 2.5
 """Relative cost of reading an operand by way of a transposed tile."""
 

@@ -86,3 +86,11 @@ def known_sizes(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
         return value
 
     return [Tensor(node.output.dtype, node.output.shape, element)]
+
+
+@rule("Dropout")
+def dropout(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
+    """The data itself; the mask keeps everything."""
+    data = required(x[0])
+    kept = [t.full(1, v.dtype, v.shape) for v in node.outputs[1:]]
+    return [data, *kept]

@@ -10,7 +10,7 @@ from ge_backend_cpu.loops.reading import attribute, integers, required
 from ge_backend_cpu.loops.registry import Operands, rule
 from ge_backend_cpu.loops.tensor import Tensor, Tracer
 from ge_core.ir import dims
-from ge_core.ir.dtype import DType, boolean, float64
+from ge_core.ir.dtype import DType, boolean, float64, int64
 from ge_core.ir.graph import Node
 
 Function = Callable[[Tracer, Tensor, Sequence[int]], Tensor]
@@ -111,3 +111,17 @@ def arg(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     op = "max" if node.op == "ArgMax" else "min"
     found = t.arg(op, data, axis, bool(attribute(node, "select_last_index")), node.output.dtype)
     return [found if attribute(node, "keepdims") else t.squeeze(found, (axis,))]
+
+
+@rule("Hardmax")
+def hardmax(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
+    """1 at the first maximum along an axis, 0 elsewhere."""
+    data = required(x[0])
+    axis = int(attribute(node, "axis")) % data.rank
+    place = t.arg("max", data, axis, False, int64)
+    here = t.coordinate(data.shape, axis, int64)
+
+    def combine(i: Expr, best: Expr) -> Expr:
+        return t.space.cast(t.space.apply("eq", i, best), compute_kind(data.dtype))
+
+    return [t.pointwise(data.dtype, data.shape, [here, place], combine)]
