@@ -10,7 +10,6 @@ from typing import Any
 from ge_core.errors import InputError, ModelImportError, OptionError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Graph, Value
-from ge_core.ir.types import TensorType
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 
@@ -102,20 +101,9 @@ def _import(
     results = converter.run(b, proto.graph, scope, frame)
     if converter.failures:
         raise report(converter.failures, source.name)
-    for info, result in zip(proto.graph.output, results, strict=True):
-        if result is not None:
-            _adopt_rank(info, result, made.symbols)
     b.outputs(*(r for r in results if r is not None))
     names = [info.name for info in proto.graph.output]
     return ImportedModel(graph, Signature.flat([info.name for info in wanted], names))
-
-
-def _adopt_rank(info: Any, value: Value, symbols: Symbols) -> None:
-    """Believe the model about an output whose rank is not known (the run checks it)."""
-    declared = info.type.tensor_type
-    if isinstance(value.type, TensorType) and value.type.shape is None and declared.HasField("shape"):
-        sizes = (symbols.size(d, f"{info.name}_{axis}") for axis, d in enumerate(declared.shape.dim))
-        value.type = TensorType(value.type.dtype, tuple(sizes))
 
 
 class _Made:
