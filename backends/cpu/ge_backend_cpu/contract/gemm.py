@@ -19,6 +19,7 @@ from ge_backend_cpu.emit import Function, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
 
+
 @family(FAMILY, lean=True)
 def emit_product(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
     """Operands: A, panels, zeros if bounded, sides of the epilogue, outputs."""

@@ -15,7 +15,7 @@ from ge_backend_cpu.contract.site import Collected, Site
 from ge_backend_cpu.contract.tile import PANEL, grain
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, prepared, result, source, work
-from ge_core.backend import Implementation, Storage, operands
+from ge_core.backend import Implementation, PrecisionClass, Storage, operands
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
@@ -112,15 +112,16 @@ class Plan:
             reads: operands that are read elsewhere than where the result is written.
         """
         seconds = sum(example(launch.picoseconds) for launch in self.launches) * 1e-12
-        return Implementation(
+        precision: PrecisionClass = "exact" if exact else "accurate"
+        found = Implementation(
             name=name + (".fused" if site.after else ""),
             workspace=self.workspace,
             in_place=in_place(site, collected, reads),
             cost=seconds + figures(self.isa).launch * len(self.launches),
-            precision="exact" if exact else "accurate",
+            precision=precision,
             data=launch_data(self.launches, self.recipes),
-            **more,  # type: ignore[arg-type]
         )
+        return replace(found, **more)  # type: ignore[arg-type]
 
 
 def _unit(matrix: Matrix) -> Literal["inner", "outer", "none"]:
@@ -180,12 +181,14 @@ def multiply(
     taps: Taps | None = None,
     zeros: Operand | None = None,
     batch: Sequence[tuple[Size, Size, Size, Size]] = (),
+    outputs: Sequence[Operand] | None = None,
 ) -> None:
     """Add the launch of a product.
 
     Args:
         values: m, n, k, and what else `Product.names` has that is not 0.
         batch: size and strides in A, B and C of each axis.
+        outputs: where the results go, by default the node's outputs.
     """
     m, n, k = values["m"], values["n"], values["k"]
     taps = taps or Taps((), ())
@@ -215,18 +218,25 @@ def multiply(
         even=isinstance(k, int) and k % 4 == 0,
     )
     sides = [source(number) for number in collected.operands]
-    outputs = [result(i) for i in range(len(collected.epilogue.outputs))]
-    speed = figures(plan.isa).multiply_picoseconds(product.sums.element.bits)
+    if outputs is None:
+        outputs = [result(i) for i in range(len(collected.epilogue.outputs))]
     plan.launches.append(
         Launch(
             kernel=product.kernel(),
             operands=(a, b, *(() if zeros is None else (zeros,)), *sides, *outputs),
             params=product.params(named),
             extent=count * parts,
-            # the panels' zeros are multiplied as well
-            picoseconds=count * m * dims.ceildiv(n, PANEL) * PANEL * whole_run * speed,
+            picoseconds=_picoseconds(plan.isa, count, m, dims.ceildiv(n, PANEL) * PANEL, whole_run, product),
         )
     )
+
+
+def _picoseconds(isa: Isa, count: Size, m: Size, columns: Size, run: Size, product: Product) -> Size:
+    """The multiplications, zeros of panels included, and reading the panels from memory."""
+    speed = figures(isa)
+    each = speed.multiply_picoseconds(product.sums.element.bits)
+    read = round(product.stored[1].bits / 8 * 1e12 / speed.far)
+    return count * columns * run * (m * each + read)
 
 
 def cut(m: Size, n: Size) -> tuple[Literal["rows", "panels"], Size, Size]:

@@ -38,7 +38,7 @@ class Form:
             g = [[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]]
             return np.array(bt, float), np.array(g, float), np.array([[1, 1, 1, 0], [0, 1, -1, 1]], float)
         a, b, a2, b2 = _A, _B, _A * _A, _B * _B
-        bt = [
+        rows: list[list[float]] = [
             [a2 * b2, 0, -a2 - b2, 0, 1, 0],
             [0, -a * b2, -b2, a, 1, 0],
             [0, a * b2, -b2, -a, 1, 0],
@@ -47,7 +47,7 @@ class Form:
             [0, a2 * b2, 0, -a2 - b2, 0, 1],
         ]
         na, nb = 2 * a2 * (a2 - b2), 2 * b2 * (b2 - a2)
-        g = [
+        columns: list[list[float]] = [
             [1 / (a2 * b2), 0, 0],
             [1 / na, a / na, a2 / na],
             [1 / na, -a / na, a2 / na],
@@ -56,7 +56,7 @@ class Form:
             [0, 0, 1],
         ]
         at = [[p**i for p in (0.0, a, -a, b, -b)] + [float(i == 3)] for i in range(4)]
-        return np.array(bt, float), np.array(g, float), np.array(at, float)
+        return np.array(rows, float), np.array(columns, float), np.array(at, float)
 
     def input(self, f: Function, d: Sequence[Value]) -> list[Value]:
         """B^T d on vectors, by even and odd parts."""

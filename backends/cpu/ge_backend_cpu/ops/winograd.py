@@ -1,0 +1,151 @@
+"""3 x 3 convolutions of stride 1 by Winograd's minimal filtering, where their error allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ge_backend_cpu.contract.arithmetic import Arithmetic
+from ge_backend_cpu.contract.cost import example, figures
+from ge_backend_cpu.contract.epilogue import Epilogue
+from ge_backend_cpu.contract.plan import Plan, Walk, multiply, storages
+from ge_backend_cpu.contract.product import Product, panel_hint
+from ge_backend_cpu.contract.site import Collected, Site, site_of
+from ge_backend_cpu.contract.tile import PANEL
+from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, windows_of
+from ge_backend_cpu.contract.winograd import APART, Winograd
+from ge_backend_cpu.contract.winograd_forms import Form, error
+from ge_backend_cpu.implementations import implementation
+from ge_backend_cpu.isa import Isa
+from ge_backend_cpu.kernel import Launch, Operand, Recipe, result, source
+from ge_backend_cpu.ops.conv import epilogue
+from ge_core.backend import Implementation, Options
+from ge_core.ir import dims
+from ge_core.ir.dims import Size
+from ge_core.ir.dtype import float32
+from ge_core.ir.graph import Constant, Node
+
+ALLOWED = 2e-5
+"""Error of a layer, relative to the largest element of its result."""
+LEAST_CHANNELS = 16
+"""Channels below which the transforms outweigh what they save."""
+ITEMS = 12
+"""Work items of one launch that does all steps: each may need room of its own."""
+NEAR_BYTES = 1 << 20
+"""What the tiles of a block may take in the second-level cache."""
+FEW_TILES = 64
+"""Tiles below which the weights are divided among the threads."""
+
+_errors: dict[tuple[str, int], float] = {}
+
+
+@implementation("Conv", "ge.Fused")
+def winograd(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
+    """Kernels for a float32 convolution with constant weights, or a group around one."""
+    site = site_of(node)
+    if site is None or site.core.op != "Conv":
+        return ()
+    core = site.core
+    x, w = core.input(0), core.input(1)
+    assert x is not None and w is not None
+    weights = site.constant(w)
+    if (
+        weights is None
+        or core.output.dtype != float32
+        or w.shape[2:] != (3, 3)
+        or NodeAttributes(core).attr("group") != 1
+    ):
+        return ()
+    windows = windows_of(core, (3, 3), x.shape[2:])
+    if windows.strides != (1, 1) or windows.dilations != (1, 1):
+        return ()
+    data = weights[1].array()
+    collected = epilogue(site, core.input(2))
+    if collected is None or min(data.shape[:2]) < LEAST_CHANNELS:
+        return ()
+    return [
+        _planned(site, isa, collected, weights[0], windows.begin, outputs)
+        for outputs in (4, 2)
+        if layer_error(weights[1], outputs) <= ALLOWED
+    ]
+
+
+def layer_error(weights: Constant, outputs: int) -> float:
+    """The error of a layer with these weights; infinite when they are not finite."""
+    key = weights.digest(), outputs
+    if key not in _errors:
+        with np.errstate(all="ignore"):
+            found = error(weights.array(), Form(outputs))
+        _errors[key] = found if found == found else float("inf")
+    return _errors[key]
+
+
+def _planned(
+    site: Site, isa: Isa, collected: Collected, weights: int, begin: Sequence[Size], outputs: int
+) -> Implementation:
+    x = site.core.input(0)
+    assert x is not None
+    plan, points = Plan(isa), (outputs + 2) ** 2
+    n, channels, height, width = x.shape
+    columns, out_height, out_width = site.core.output.shape[1:]
+    down, along = dims.ceildiv(out_height, outputs), dims.ceildiv(out_width, outputs)
+    tiles = n * down * along
+    line, out_line = (dims.ceildiv(c, PANEL) * PANEL for c in (channels, columns))
+    each = points * (line + out_line) * 4
+    room = max(NEAR_BYTES // (example(each) * 6), 2) * 6
+    apart = isinstance(tiles, int) and tiles < FEW_TILES
+    grain = dims.ceildiv(tiles, ITEMS)
+    block: Size = tiles if apart else room if not isinstance(tiles, int) else min(room, grain)  # type: ignore[type-var]
+    values: dict[str, Size] = {
+        "height": height, "width": width, "out_height": out_height, "out_width": out_width, "channels": channels,
+        "columns": columns, "line": line, "out_line": out_line, "pad_y": begin[0], "pad_x": begin[1], "down": down,
+        "along": along, "tiles": tiles, "grain": grain, "block": block, "plane": block * line + APART,
+        "out_plane": block * out_line + APART,
+    }  # fmt: skip
+    values["area"] = points * (values["plane"] + values["out_plane"])
+    zeros = plan.prepare("zeros", Recipe("contract.zeros", (), {"count": PANEL, "dtype": x.dtype.name}))
+    filters = plan.prepare("panels", Recipe("contract.winograd_filters", (weights,), {"outputs": outputs}))
+    image = source(site.places[x])
+    ends = [
+        *(source(i) for i in collected.operands), *(result(i) for i in range(len(collected.epilogue.outputs))),
+    ]  # fmt: skip
+    speed = figures(isa)
+    transform = round(1e12 / speed.flops * 4)
+    in_time, out_time = (tiles * points * c * transform for c in (line, out_line))
+    even = isinstance(channels, int) and channels % 4 == 0
+    hint = panel_hint(dims.ceildiv(columns, PANEL))
+
+    def launch(form: Winograd, operands: Sequence[Operand], time: Size, extent: Size, grain: Size) -> None:
+        plan.launches.append(
+            Launch(
+                kernel=form.kernel(), operands=tuple(operands), params=form.params({**values, "grain": grain}),
+                extent=extent, picoseconds=time,
+            )
+        )  # fmt: skip
+
+    if apart:
+        v = plan.reserve(points * values["plane"], float32)
+        y = plan.reserve(points * values["out_plane"], float32)
+        launch(Winograd(x.dtype.name, Epilogue("float32"), outputs, "input"), (image, zeros, v), in_time, tiles, 1)
+        sums = Arithmetic("float32")
+        product = Product(a="float32", b="float32", arithmetic=sums.name, epilogue=Epilogue("float32"), split="rows")
+        multiply(
+            plan, product, Collected(product.epilogue, ()), v, filters, {"m": tiles, "n": out_line, "k": channels},
+            Walk((tiles,), (line,), (out_line,)),
+            batch=[(points, values["plane"], channels * out_line, values["out_plane"])], outputs=[y],
+        )  # fmt: skip
+        launch(Winograd("float32", collected.epilogue, outputs, "output"), (y, *ends), out_time, tiles, 1)
+    else:
+        items = dims.ceildiv(tiles, dims.maximum(grain, 1))
+        area = plan.reserve(ITEMS * values["area"], float32)
+        work = tiles * points * out_line * channels * speed.multiply_picoseconds()
+        blocks = dims.ceildiv(tiles, block)
+        read = blocks * points * out_line * channels * round(4e12 / speed.near)
+        form = Winograd(x.dtype.name, collected.epilogue, outputs, "all", hint, even)
+        launch(form, (image, zeros, filters, area, *ends), in_time + work + read + out_time, items, grain)
+    last, place = channels_last(4), site.places[x]
+    inputs, stored = tuple(storages(site, collected, place, last, last)), (last,) * len(site.node.outputs)
+    return plan.implementation(
+        site, f"winograd{outputs}", False, collected, [place], inputs=inputs, outputs=stored, precision="balanced"
+    )

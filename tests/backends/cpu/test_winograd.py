@@ -1,0 +1,101 @@
+"""Winograd's forms: exact transforms, error bounds, tails, and both ways of cutting the work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ge_backend_cpu import implementations
+from ge_backend_cpu.contract.winograd_forms import Form, error
+from ge_backend_cpu.ops import winograd
+from ge_core.backend import Implementation
+from ge_core.ir import Builder, Graph, symbol
+from tests.backends.cpu.native import check, kernels, plan_of, widths
+
+RNG = np.random.default_rng(41)
+
+
+def data(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function that leaves one form as the only implementation of convolutions."""
+
+    def choose(outputs: int) -> None:
+        def offer(*arguments: Any) -> list[Implementation]:
+            return [i for i in winograd.winograd(*arguments) if i.name.startswith(f"winograd{outputs}")]
+
+        implementations.native_operators()
+        for op in ("Conv", "ge.Fused"):
+            kept = [o for o in implementations._OFFERS[op] if "conv" not in o.__module__ and o is not winograd.winograd]
+            monkeypatch.setitem(implementations._OFFERS, op, [*kept, offer])
+
+    return choose
+
+
+def layer(x: tuple[Any, ...], w: tuple[int, ...], **attrs: Any) -> Graph:
+    g = Graph()
+    b = Builder(g)
+    y = b.Conv(b.input("x", "float32", x), b.constant(data(*w)), b.constant(data(w[0])), **attrs)
+    b.outputs(b.Relu(y))
+    return g
+
+
+@pytest.mark.parametrize("outputs", [2, 4])
+def test_transforms_are_exact_on_paper(outputs: int) -> None:
+    bt, g, at = Form(outputs).matrices()
+    d, w = RNG.standard_normal((outputs + 2, outputs + 2)), RNG.standard_normal((3, 3))
+    got = at @ ((g @ w @ g.T) * (bt @ d @ bt.T)) @ at.T
+    windows = np.lib.stride_tricks.sliding_window_view(d, (3, 3))
+    assert np.abs(got - np.einsum("yxkl,kl->yx", windows, w)).max() < 1e-13
+
+
+@pytest.mark.parametrize("isa", widths())
+@pytest.mark.parametrize("outputs", [2, 4])
+@pytest.mark.parametrize(
+    "x, w, pads",
+    [
+        ((1, 32, 9, 10), (24, 32, 3, 3), [1, 1, 1, 1]),
+        ((2, 17, 40, 37), (40, 17, 3, 3), [1, 2, 0, 1]),
+        ((3, 20, 12, 12), (33, 20, 3, 3), [0, 0, 0, 0]),
+        ((1, 16, 3, 70), (16, 16, 3, 3), [2, 0, 2, -1]),
+        ((0, 16, 9, 9), (16, 16, 3, 3), [0, 0, 0, 0]),
+    ],
+)
+def test_tails(only: Any, x: tuple[int, ...], w: tuple[int, ...], pads: list[int], outputs: int, isa: str) -> None:
+    only(outputs)
+    plan = check(layer(x, w, pads=pads), [[data(*x)]], isa=isa)
+    assert f"winograd{outputs}.fused" in kernels(plan)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_give_the_same_bits(only: Any, threads: int) -> None:
+    only(4)
+    check(layer((1, 32, 50, 50), (32, 32, 3, 3), pads=[1, 1, 1, 1]), [[data(1, 32, 50, 50)]], threads=threads)
+
+
+def test_sizes_of_the_call(only: Any) -> None:
+    only(4)
+    g = layer((symbol("n", 1), 16, symbol("h", 3), symbol("w", 3)), (20, 16, 3, 3), pads=[1, 1, 1, 1])
+    check(g, [[data(*shape)] for shape in ((1, 16, 9, 10), (3, 16, 5, 4), (1, 16, 60, 61), (2, 16, 3, 3))])
+
+
+def test_precision_decides() -> None:
+    g = layer((1, 64, 56, 56), (64, 64, 3, 3), pads=[1, 1, 1, 1])
+    assert "winograd4.fused" in kernels(plan_of(g))
+    assert not [name for name in kernels(plan_of(g, precision="accuracy")) if "winograd" in name]
+
+
+def test_error_of_weights() -> None:
+    smooth = data(32, 32, 3, 3)
+    assert error(smooth, Form(2)) < error(smooth, Form(4)) < winograd.ALLOWED
+    # a tap that outweighs the others by far costs their digits
+    steep = np.zeros((16, 16, 3, 3), np.float32)
+    steep[:, :, 0, 0], steep[:, :, 1, 1] = 1e-6, 1.0
+    steep[:, :, 2, 2] = np.float32(np.inf)
+    with np.errstate(all="ignore"):
+        assert not error(steep, Form(4)) <= winograd.ALLOWED
