@@ -43,6 +43,8 @@ lint-types: environment
 
 zoo: environment
 	$(python) bench/zoo.py
+	$(python) bench/zoo_onnx.py
+	GE_HOSTILE=6000 $(python) -m pytest -q tests/frontends/onnx/test_hostile.py
 
 bench: environment
 	$(python) bench/scale.py

@@ -23,6 +23,9 @@ from .scope import Mark, Scope
 from .symbols import Symbols
 from .weights import Weights
 
+# What Python raises when an attribute of a damaged model is of another kind or size than a conversion expects.
+_BROKEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+
 
 class SkippedError(Exception):
     """A subgraph holds something that cannot be converted; the finding is recorded already."""
@@ -123,6 +126,10 @@ class Converter:
             return None
         except GeError as error:
             raise _placed(error, loc) from error
+        except _BROKEN as error:
+            raise ModelImportError(
+                f"{loc.op}: its attributes or inputs break the operator's rules: {error}", where=loc
+            ) from error
 
     def _inputs(self, node: Any, scope: Scope, loc: Location) -> list[Value | None] | None:
         """The values of a node's inputs; None when one of them could not be converted."""

@@ -23,6 +23,7 @@ from .model_source import Source, read_source
 from .scan import check_opsets, scan
 from .scope import Scope
 from .symbols import Symbols, asked_shapes, plain_names
+from .text import check_text
 from .weights import Weights
 
 _OPTIONS = ("external_data_root",)
@@ -56,10 +57,8 @@ def import_model(
     """
     root = _root(options or {})
     source = read_source(model)
-    try:
-        return _import(source, inputs or (), kwargs or {}, dynamic_shapes, root)
-    except UnicodeDecodeError as error:
-        raise ModelImportError(f"{source.name} has a name that is no text (UTF-8): {error.object[:40]!r}") from error
+    check_text(source.proto, source.name)
+    return _import(source, inputs or (), kwargs or {}, dynamic_shapes, root)
 
 
 def _root(options: Mapping[str, object]) -> Path | None:
