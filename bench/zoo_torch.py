@@ -23,7 +23,12 @@ _SCHEMAS = (
 
 # torch.export itself refuses these: data-dependent sizes that it cannot trace.
 UNEXPORTABLE = frozenset(
-    {"nn/LSTM-packed", "tv/ssdlite320_mobilenet_v3_large", "tv/fasterrcnn_mobilenet_v3_large_320_fpn"}
+    {
+        "nn/LSTM-packed",
+        "tv/ssdlite320_mobilenet_v3_large",
+        "tv/fasterrcnn_mobilenet_v3_large_320_fpn",
+        "tv/retinanet_resnet50_fpn",
+    }
 )
 
 
