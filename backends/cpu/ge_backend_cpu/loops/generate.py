@@ -284,6 +284,10 @@ class Emitter:
         source, to, saturate = let.data
         return self._each(lambda x: cast(self.f, x, DType.of(source), DType.of(to), bool(saturate)), let.args)
 
+    def _make_running(self, let: Let) -> Any:
+        """A reduction as far as its sweep has come."""
+        return self.sums[let.data].lanes()
+
     def _make_bits(self, let: Let) -> Any:
         source, to = (DType.of(name) for name in let.data)
         return self._each(lambda x: bit_cast(self.f, x, source, to), let.args)

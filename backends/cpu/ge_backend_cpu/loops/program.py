@@ -30,7 +30,7 @@ class Let:
     Attributes:
         kind: element type of the operands (for the result of a primitive see `vmath.TESTS`).
         data: const: the number; load: [operand, address, masked]; index: address; check: limit;
-            cast: [from, to, saturate].
+            cast: [from, to, saturate]; running: the result of an open sweep.
     """
 
     id: int

@@ -166,6 +166,14 @@ class Writer:
             place = self._let(self.here, "index", "int64", (), self.address(Affine.axis(result.data[1][0])))
         self.here.statements.append(Accumulate(self._id(result), value, place))
 
+    def running(self, result: Expr) -> int:
+        """The number of a value: a reduction as far as its sweep has come, in a loop of that sweep."""
+        return self._let(self.here, "running", result.kind.name, (), self._id(result))
+
+    def converted(self, value: int, source: str, to: str) -> int:
+        """A value that is no expression, converted."""
+        return value if source == to else self._let(self.here, "cast", source, (value,), (source, to, True))
+
     # Values
 
     def _number(self) -> int:
