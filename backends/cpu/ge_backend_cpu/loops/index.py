@@ -143,7 +143,7 @@ def divided(index: Affine, size: Size) -> tuple[Affine, Affine]:
     """index // size and index % size for a non-negative index, both affine.
 
     Raises:
-        SplitAxis: they are once an axis is split.
+        SplitAxis, CutAxis: they are once an axis is split or cut.
         Unsupported: they are not.
     """
     if size == 1:
@@ -168,11 +168,28 @@ def divided(index: Affine, size: Size) -> tuple[Affine, Affine]:
         return Affine.of(whole, quotient), inner
     for var, coefficient in rest:
         steps = dims.exact_div(size, coefficient)
-        if not isinstance(var, Axis) or steps is None or steps == 1 or dims.exact_div(var.size, steps) is None:
+        if not isinstance(var, Axis) or steps is None or steps == 1:
             continue
-        if dims.equal(var.size, steps) is not True:
+        if coefficient == 1 and len(rest) == 1:
+            _cut_into_parts(var, remainder, steps)
+        if dims.exact_div(var.size, steps) is not None and dims.equal(var.size, steps) is not True:
             raise SplitAxis(var, steps)
     raise Unsupported(f"{index} does not fall into parts of {size}")
+
+
+def _cut_into_parts(axis: Axis, start: Size, steps: Size) -> None:
+    """Cut an axis whose places begin or end inside of a part of `steps`, so that what is left falls into whole parts.
+
+    Raises:
+        CutAxis: where to.
+    """
+    if not isinstance(axis.size, int) or not isinstance(start, int) or not isinstance(steps, int):
+        return
+    first = -start % steps
+    whole = (axis.size - first) // steps * steps + first
+    for place in (first, whole):
+        if 0 < place < axis.size:
+            raise CutAxis(axis, place)
 
 
 def linear(index: Iterable[Affine], shape: Iterable[Size]) -> Affine:

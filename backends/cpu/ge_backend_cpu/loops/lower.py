@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ge_backend_cpu.kernel import Kernel, Launch, result, source
-from ge_backend_cpu.loops.expr import Expr
+from ge_backend_cpu.loops.expr import compute_kind
 from ge_backend_cpu.loops.index import Affine, Axis, CutAxis, SplitAxis, Unsupported
 from ge_backend_cpu.loops.part import Part
 from ge_backend_cpu.loops.registry import rules
@@ -71,7 +71,7 @@ def lower(part: Part, inputs: Sequence[Layout | None] = (), outputs: Sequence[La
 
 class _Lowering:
     def __init__(self, part: Part, layouts: Sequence[Layout | None], results: Sequence[Layout | None]) -> None:
-        self.part, self.layouts, self.results = part, layouts, results
+        self.part, self.layouts, self.results = part, layouts, list(results)
         self.tracer = Tracer()
         self.dtypes: list[DType] = [_dtype(v) for v in (*part.sources, *part.outputs)]
         self.shapes: list[Shape] = []
@@ -80,18 +80,39 @@ class _Lowering:
         self.picoseconds: Size = 0
 
     def run(self) -> Lowered:
-        tensors = [t if r is not None else t.plain or t for t, r in zip(self._traced(), self.results, strict=True)]
+        tensors = [self._stored(k, tensor) for k, tensor in enumerate(self._traced())]
         self.shapes = [t.shape for t in tensors]
         pending = list(range(len(tensors)))
         while pending:
             first = pending[0]
             group = [k for k in pending if _same(tensors[k], tensors[first], self.results[k], self.results[first])]
             followers = [k for k in pending if k not in group and _reduced_form(tensors[k], tensors[first])]
-            for domain, values in self._boxes(tensors, group, followers):
-                self._launch(domain, values)
+            for domain, targets in self._boxes(tensors, group, followers):
+                self._launch(domain, targets)
             pending = [k for k in pending if k not in group and k not in followers]
         in_place = self.in_place if len(self.launches) == 1 else ()
         return Lowered(tuple(self.launches), in_place, 0, self.picoseconds + LAUNCH * len(self.launches))
+
+    def _stored(self, k: int, tensor: Tensor) -> Tensor:
+        """A result as it is stored: with its halo and its rounding up to whole blocks, filled, as elements."""
+        layout = self.results[k]
+        if layout is None or layout.is_row_major:
+            self.results[k] = None
+            return tensor.plain or tensor
+        halo = layout.halo or ((0, 0),) * tensor.rank
+        sizes = [size + before + after for size, (before, after) in zip(tensor.shape, halo, strict=True)]
+        blocks: dict[int, int] = {}
+        for axis, block in layout.blocks:
+            blocks[axis] = blocks.get(axis, 1) * block
+        for axis, block in blocks.items():
+            sizes[axis] = dims.ceildiv(sizes[axis], block) * block
+        self.results[k] = Layout(layout.order, layout.blocks)
+        if _same_shape(sizes, tensor.shape):
+            return tensor
+        kind = compute_kind(tensor.dtype)
+        number = float(layout.fill) if kind.is_float else int(layout.fill)
+        fill = self.tracer.full(number, tensor.dtype, ())
+        return self.tracer.pad(tensor, tuple(sizes), [before for before, _ in halo], fill)
 
     # From nodes to tensors
 
@@ -130,16 +151,16 @@ class _Lowering:
 
     def _boxes(
         self, tensors: Sequence[Tensor], group: Sequence[int], followers: Sequence[int]
-    ) -> list[tuple[Domain, list[tuple[int, Expr]]]]:
-        """Boxes that together make up the outputs' shape, with the outputs' values in each."""
+    ) -> list[tuple[Domain, list[Target]]]:
+        """Boxes that together make up the outputs' shape, with the stores of each."""
         work = [Domain.of(tensors[group[0]].shape)]
-        done: list[tuple[Domain, list[tuple[int, Expr]]]] = []
+        done: list[tuple[Domain, list[Target]]] = []
         while work:
             domain = work.pop()
             self.tracer.main = domain
             try:
-                values = [(k, tensors[k].at(domain.index)) for k in group]
-                values += [(k, tensors[k].at(_reduced_index(domain, tensors[k].shape))) for k in followers]
+                targets = [self._target(k, tensors[k], domain.index) for k in group]
+                targets += [self._target(k, tensors[k], _reduced_index(domain, tensors[k].shape)) for k in followers]
             except SplitAxis as need:
                 if need.axis not in domain.axes:
                     raise Unsupported(str(need)) from need
@@ -149,20 +170,20 @@ class _Lowering:
                     raise Unsupported(str(need)) from need
                 work += reversed(domain.cut(need.axis, need.place))
             else:
-                done.append((domain, values))
+                done.append((domain, targets))
             if len(work) + len(done) > MOST_BOXES:
                 raise Unsupported(f"more than {MOST_BOXES} parts")
         return done
 
-    def _launch(self, domain: Domain, values: Sequence[tuple[int, Expr]]) -> None:
+    def _target(self, k: int, tensor: Tensor, index: Index) -> Target:
+        number = len(self.part.sources) + k
+        value = tensor.at(index)
+        return Target(number, self.dtypes[number], address(tensor.shape, self.results[k])(index), value)
+
+    def _launch(self, domain: Domain, targets: Sequence[Target]) -> None:
         count = len(self.part.sources)
-        targets = []
-        for k, value in values:
-            shape = self.shapes[k]
-            place = address(shape, self.results[k])
-            index = domain.index if _same_shape(shape, domain.shape) else _reduced_index(domain, shape)
-            targets.append(Target(count + k, self.dtypes[count + k], place(index), value))
-        plan = schedule(_storage_order(domain, self.results[values[0][0]]), targets, self.dtypes)
+        layout = self.results[targets[0].operand - count]
+        plan = schedule(_storage_order(domain, layout), targets, self.dtypes)
         self.launches.append(
             Launch(
                 kernel=Kernel("loops", plan.program.to_json()),
@@ -221,7 +242,12 @@ def _storage_order(domain: Domain, layout: Layout | None) -> list[Axis]:
     """The domain's axes in the order in which the result is stored."""
     if layout is None:
         return list(domain.axes)
+    inner = [axis for axis, _ in layout.blocks]
     ordered: list[Axis] = []
+    blocked: list[Axis] = []
     for dim in layout.order:
-        ordered += [a for a in domain.axes if domain.index[dim].coefficient(a) != 0]
-    return ordered
+        own = [a for a in domain.axes if domain.index[dim].coefficient(a) != 0]
+        count = inner.count(dim)
+        ordered += own[: len(own) - count] if count else own
+        blocked += own[len(own) - count :] if count else []
+    return ordered + blocked

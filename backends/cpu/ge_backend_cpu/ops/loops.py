@@ -52,4 +52,3 @@ def implemented(
         precision="accurate",
         data=launch_data(lowered.launches),
     )
-
