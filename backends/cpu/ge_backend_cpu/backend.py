@@ -62,8 +62,8 @@ class CpuBackend:
         return problems
 
     def passes(self, target: str, options: Options) -> Sequence[Any]:
-        native = set(implementations.native_operators())
-        return [ExpandComposites(lambda node: node.op in native or DECOMPOSITIONS.get(node.op) is None)]
+        isa = wanted(options.get("isa"))[0]
+        return [ExpandComposites(lambda node: bool(implementations.offers(node, isa, options)))]
 
     def may_join(self, group: Group, node: Node) -> bool | Refusal:
         return implementations.may_join(group, node)

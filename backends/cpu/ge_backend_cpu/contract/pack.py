@@ -104,9 +104,10 @@ class Pack:
     def names(self) -> tuple[str, ...]:
         """The kernel's integers, in order: sizes of the matrix, its strides, then sizes and strides of the batch.
 
-        Work items are panels, or blocks of 16 rows; `parts` of them make one batch.
+        Work items are panels, or blocks of 16 rows; `parts` of them make one batch. target_step: distance of two
+        batches in the target; for rows only.
         """
-        found = ["outer", "inner", "outer_step", "inner_step", "parts"]
+        found = ["outer", "inner", "outer_step", "inner_step", "parts", "target_step"]
         for i in range(self.batch):
             found += [f"size{i}", f"step{i}"]
         return tuple(found)
@@ -142,8 +143,8 @@ def emit_pack(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa)
         else:
             first = f.mul(part, ROWS)
             source = f.at(source, f.mul(first, p["outer_step"]), DType.of(pack.source))
-            row = f.add(f.mul(batch, p["outer"]), first)
-            target = f.at(f.operands[1], f.mul(row, p["inner"]), DType.of(pack.target))
+            row = f.add(f.mul(batch, p["target_step"]), f.mul(first, p["inner"]))
+            target = f.at(f.operands[1], row, DType.of(pack.target))
             _Copy(f, pack, source, target, p["inner"]).lines(f.minimum(f.sub(p["outer"], first), ROWS), p["inner"])
     f.finish()
 

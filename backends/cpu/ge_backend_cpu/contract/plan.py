@@ -62,8 +62,12 @@ class Plan:
         self._pack(pack, matrix, target, sizes, dims.ceildiv(matrix.rows, ROWS))
         return Matrix(target, sums.element, matrix.rows, matrix.columns, matrix.columns, 1, steps)
 
-    def panels(self, matrix: Matrix, batch: Sequence[Size]) -> Matrix:
-        """The matrix in panels of 16 columns; strides are those of the batch alone."""
+    def panels(self, matrix: Matrix, batch: Sequence[Size], wide: DType | None = None) -> Matrix:
+        """The matrix in panels of 16 columns; strides are those of the batch alone.
+
+        Args:
+            wide: element type to convert to; by default the panels keep the matrix's own.
+        """
         count = dims.ceildiv(matrix.columns, PANEL)
         each = count * matrix.rows * PANEL
         sizes, steps = distinct(batch, matrix.steps, each)
@@ -78,17 +82,34 @@ class Plan:
         else:
             same = f"uint{dtype.bits}" if dtype.bits < 32 else dtype.name  # the bytes are moved as they are
             pack = Pack(same, same, "panels", _unit(matrix), len(batch))
+            if wide is not None and wide != dtype:
+                pack, dtype = Pack(dtype.name, wide.name, "panels", _unit(matrix), len(batch)), wide
             at = self.reserve(dims.product(sizes) * each, dtype)
             self._pack(pack, matrix, at, sizes, count)
         return Matrix(at, dtype, matrix.rows, matrix.columns, PANEL, 1, steps)
 
-    def _pack(self, pack: Pack, matrix: Matrix, target: Operand, sizes: Sequence[Size], parts: Size) -> None:
+    def copy_rows(self, matrix: Matrix, batch: Sequence[Size], target: Operand, target_step: Size) -> None:
+        """The matrices as they are, one every `target_step` elements from the target on."""
+        same = f"uint{matrix.dtype.bits}" if matrix.dtype.bits < 32 else matrix.dtype.name
+        pack = Pack(same, same, "rows", _unit(matrix), len(batch))
+        self._pack(pack, matrix, target, batch, dims.ceildiv(matrix.rows, ROWS), target_step)
+
+    def _pack(
+        self,
+        pack: Pack,
+        matrix: Matrix,
+        target: Operand,
+        sizes: Sequence[Size],
+        parts: Size,
+        target_step: Size | None = None,
+    ) -> None:
         values: dict[str, Size] = {
             "outer": matrix.rows,
             "inner": matrix.columns,
             "outer_step": matrix.row_step,
             "inner_step": matrix.column_step,
             "parts": parts,
+            "target_step": matrix.rows * matrix.columns if target_step is None else target_step,
         }
         for i, (size, step) in enumerate(zip(sizes, matrix.steps, strict=True)):
             values |= {f"size{i}": size, f"step{i}": step}
