@@ -144,6 +144,8 @@ class Aliases:
             return guest.members[value] == at + offset
         if guest.kind != "arena" or host.kind not in ("arena", "state") or guest.size is None or host.size is None:
             return False
+        if host.kind == "state" and not self._replaces(host, value):
+            return False
         base = at + offset - guest.members[value]
         if not before(0, base) or not before(base + guest.size, host.size):
             return False
@@ -152,6 +154,12 @@ class Aliases:
         for member, inner in guest.members.items():
             self._join(member, host, base + inner)
         return True
+
+    def _replaces(self, held: AliasClass, value: Value) -> bool:
+        """Whether a state's bytes may take a value: they must end as the state's next value in any case."""
+        state = self.graph.states[held.index]
+        write = state.write
+        return write is not None and write is not state.read and (write is value or self.of[write] is held)
 
     def place_parts(self, parts: Collection[tuple[Value, Size]], whole: Value) -> list[bool]:
         """Home the parts of a concat in `whole`; their bytes are the same, so that no time is harmful."""

@@ -15,7 +15,7 @@ from ge_core.passes.base import SWITCHES
 from ge_core.plan.build import PlanReport, PlanRequest, build_plan
 from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.frame import Frame
-from ge_core.plan.plan import ExecutionPlan, Step
+from ge_core.plan.plan import ExecutionPlan, HostStep, KernelStep, Step
 from ge_core.plan.states import StateStore
 from ge_core.reference.backend import ReferenceBackend
 from ge_core.reference.interpret import interpret
@@ -30,7 +30,11 @@ def planned(graph: Graph, switches: Collection[str] = SWITCHES) -> tuple[Executi
 
 
 class Forgetful:
-    """Before each step, fills all bytes of the arena that no extent claims at its time."""
+    """Before each step, fills all bytes of the arena that no extent claims at its time, and the places of its results.
+
+    A result may lie on an operand only inside one buffer: elsewhere its place is filled before the operands are read,
+    as a kernel might do that writes early.
+    """
 
     def __init__(self, executor: PlanExecutor, inputs: Sequence[Any]) -> None:
         placement = executor.placement(inputs)
@@ -47,6 +51,18 @@ class Forgetful:
             if rect.start <= step.time < rect.end:
                 live[at : at + rect.size] = True
         frame.arena[~live] = 0xFF
+        if isinstance(step, (KernelStep, HostStep)):
+            self._fill_results(step, frame)
+
+    def _fill_results(self, step: KernelStep | HostStep, frame: Frame) -> None:
+        values = frame.plan.values
+        read = {values[i].buffer for i in step.inputs if i >= 0}
+        for i in step.outputs:
+            place, shape = frame.layouts.codecs[i], frame.placement.shapes[i]
+            if place is None or shape is None or values[i].buffer in read or frame.layouts.kinds[i] != "arena":
+                continue
+            start = frame.placement.starts[values[i].buffer] + frame.placement.offsets[i]
+            frame.arena[start : start + place.nbytes(shape)] = 0xFF
 
     def after(self, step: Step, frame: Frame, seconds: float) -> None:
         self.steps.append(step)

@@ -382,6 +382,16 @@ def test_states_that_swap_and_outputs_of_old_values() -> None:
     check(g, [[data(3)] for _ in range(4)], states=True)
 
 
+def test_state_that_is_only_read_keeps_its_value() -> None:
+    """A step must not run in place over a state that nothing replaces, though it reads it last."""
+    g, b = new()
+    x = b.input("x", "float32", (3,))
+    kept, swapped = b.state("kept", np.ones(3, np.float32)), b.state("swapped", np.ones(3, np.float32))
+    g.set_state_write(swapped, kept.read)
+    b.outputs(b.Tanh(kept.read), b.Tanh(b.Add(swapped.read, x)))
+    check(g, [[data(3)] for _ in range(3)], states=True)
+
+
 def test_failed_call_leaves_a_copied_state_and_marks_one_in_place() -> None:
     g, b = new()
     x = b.input("x", "float32", (3,))
