@@ -44,7 +44,7 @@ lint-types: environment
 zoo: environment
 	$(python) bench/zoo.py
 	$(python) bench/zoo_onnx.py
-	GE_HOSTILE=6000 $(python) -m pytest -q tests/frontends/onnx/test_hostile.py
+	GE_HOSTILE=6000 GE_NODE_CASES=all $(python) -m pytest -q tests/frontends/onnx/test_hostile.py tests/frontends/onnx/test_target.py
 
 bench: environment
 	$(python) bench/scale.py

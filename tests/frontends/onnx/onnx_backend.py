@@ -23,6 +23,10 @@ REFUSED = {
     r"^test_bernoulli": "random numbers",
 }
 
+# Cases whose expected numbers are further from the exact result than ours: computed in float16 step by step,
+# where the IR rounds once for each operator. Relative tolerance by name.
+TOLERANCE = {"test_attention_4d_causal_fp16_expanded": 2e-3}
+
 
 def refusal(name: str) -> str | None:
     """Why a case is refused, None for one that must pass."""

@@ -7,21 +7,17 @@ import tempfile
 import warnings
 
 from ge_core.errors import CheckError, UnsupportedError
-from tests.frontends.onnx.onnx_backend import GeBackend, GeTest, refusal
+from tests.frontends.onnx.onnx_backend import TOLERANCE, GeBackend, GeTest, refusal
 
 # The runner writes the inputs of the real models there.
 os.environ.setdefault("ONNX_HOME", tempfile.mkdtemp(prefix="onnx_home_"))
-
-# Cases whose expected numbers are further from the exact result than ours: computed in float16 step by step,
-# where the IR rounds once for each operator.
-_TOLERANCE = {"test_attention_4d_causal_fp16_expanded": {"rtol": 2e-3}}
 
 # Of the 1,884 node cases of onnx 1.23.
 _NODE_CASES, _BAR = 1884, 1800
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", RuntimeWarning)  # the cases overflow on purpose
-    _runner = GeTest(GeBackend, __name__, test_kwargs=_TOLERANCE)
+    _runner = GeTest(GeBackend, __name__, test_kwargs={name: {"rtol": rtol} for name, rtol in TOLERANCE.items()})
 
 
 def _tests() -> dict[str, type]:
