@@ -45,10 +45,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, list) or value is None else np.asarray(value)
 
 
-def _failure(case: Any) -> str | None:
+def failure(case: Any, target: str = "reference") -> str | None:
     """What goes wrong with a case, None when it passes."""
     try:
-        compiled = ge_core.compile(case.model, target="reference")
+        compiled = ge_core.compile(case.model, target=target)
         for inputs, outputs in case.data_sets:
             got = compiled(*map(_plain, inputs))
             got = got if isinstance(got, tuple) else (got,)
@@ -65,7 +65,7 @@ def test_node_cases_on_the_reference_target() -> None:
         warnings.simplefilter("ignore")
         cases = [case for case in load_model_tests(kind="node") if refusal(case.name) is None]
         chosen = cases if os.environ.get("GE_NODE_CASES") == "all" else random.Random(0).sample(cases, _PART)
-        failures = {case.name: failure for case in chosen if (failure := _failure(case)) is not None}
+        failures = {case.name: found for case in chosen if (found := failure(case)) is not None}
     assert not [text for name, text in failures.items() if name not in KNOWN]
     assert not [name for name in (case.name for case in chosen) if name in KNOWN and name not in failures]
     assert len(cases) - len(KNOWN) >= _BAR
