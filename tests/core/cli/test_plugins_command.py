@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -73,15 +72,16 @@ def test_an_interrupt_is_exit_code_130(monkeypatch, capsys):
     assert capsys.readouterr().err == "ge: interrupted\n"
 
 
-def test_help_and_version_are_quick():
-    """The bound is generous for a busy machine; the best of three counts."""
-    took = []
-    for _ in range(3):
-        started = time.perf_counter()
-        done = ge("--help")
-        took.append(time.perf_counter() - started)
-        assert done.returncode == 0
-    assert min(took) < 0.5, took
+def test_help_and_version_load_nothing_heavy():
+    """What makes help slow is what it imports; clocks say little on a busy machine."""
+    code = (
+        "import sys; from ge_core.cli.app import build\n"
+        "try: build()(['--help'], prog_name='ge')\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'google.protobuf', 'ge_core.ir', 'ge_core.api', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
     assert ge("--version").stdout.startswith("ge 0.")
 
 
