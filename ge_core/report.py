@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, TypedDict
 
 from ge_core.errors import OfflineModelError
 from ge_core.ir import dims
 from ge_core.ir.graph import Graph, Node
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType
+from ge_core.json_form import misfit
 from ge_core.passes.report import PassReport, node_name
 from ge_core.plan.alias import stored_bytes
 from ge_core.plan.aligned import ALIGNMENT
@@ -19,6 +20,25 @@ from ge_core.plan.build import PlanReport
 from ge_core.plan.lifetimes import CONTROL
 from ge_core.plan.plan import ExecutionPlan, HostStep
 from ge_core.plan.views import viewed
+
+
+class GroupRow(TypedDict):
+    """A fusion group in a report."""
+
+    name: str
+    operators: list[str]
+    where: str
+
+
+class SelectionRow(TypedDict):
+    """A node for which there was a choice: seconds of the chosen implementation and of the next best one."""
+
+    node: str
+    chosen: str
+    cost: float
+    others: int
+    next_cost: float
+
 
 MOST_LISTED = 2000
 """Entries of each list that are kept."""
@@ -78,9 +98,9 @@ class CompileReport:
     nodes: dict[str, int] = field(default_factory=dict)
     operators: dict[str, int] = field(default_factory=dict)
     rewrites: dict[str, int] = field(default_factory=dict)
-    groups: list[dict[str, Any]] = field(default_factory=list)
+    groups: list[GroupRow] = field(default_factory=list)
     why_not: list[dict[str, str]] = field(default_factory=list)
-    selections: list[dict[str, Any]] = field(default_factory=list)
+    selections: list[SelectionRow] = field(default_factory=list)
     conversions: list[dict[str, str]] = field(default_factory=list)
     host_steps: list[dict[str, str]] = field(default_factory=list)
     memory: dict[str, MemoryReport] = field(default_factory=dict)
@@ -122,19 +142,15 @@ class CompileReport:
         Raises:
             OfflineModelError: it is no report.
         """
-        if not isinstance(data, Mapping):
-            raise OfflineModelError("the stored report is damaged: it is no table")
-        known = {f.name: f for f in fields(CompileReport)}
-        try:
-            values = {name: value for name, value in data.items() if name in known}
-            memory = {
-                str(entry): MemoryReport(**{f.name: row[f.name] for f in fields(MemoryReport) if f.name in row})
-                for entry, row in dict(values.pop("memory", {})).items()
-            }
-            report = CompileReport(**values)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise OfflineModelError(f"the stored report is damaged: {error}") from error
-        report.memory = memory
+        wrong = misfit(data, CompileReport, "the report")
+        if wrong is not None or not isinstance(data, Mapping):
+            raise OfflineModelError(f"the stored report is damaged: {wrong}")
+        known = {f.name for f in fields(CompileReport)}
+        report = CompileReport(**{name: value for name, value in data.items() if name in known})
+        report.memory = {
+            entry: MemoryReport(**{f.name: row[f.name] for f in fields(MemoryReport) if f.name in row})
+            for entry, row in data.get("memory", {}).items()
+        }
         return report
 
 

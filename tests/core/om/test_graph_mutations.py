@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,27 +14,8 @@ from ge_core.ir.verifier import verify
 from ge_core.om import parse, serialize
 from ge_core.om.attributes import encode_map
 from ge_core.om.graph_codec import decode_entries, encode_entries
+from tests.core.om.messages_changed import change, fields_of
 from tests.core.om.test_graph_codec import rich_graph
-
-NUMBERS = (-(2**63), -(2**31), -3, -2, -1, 0, 1, 2, 7, 63, 64, 100, 2**31 - 1, 2**31, 2**62, 2**63 - 1)
-TEXTS = (
-    "",
-    "x",
-    ":",
-    "x:",
-    "x:0",
-    "x:-1",
-    "x:99999999999",
-    "main",
-    "ai.onnx",
-    "ge",
-    "n",
-    "(",
-    "-1",
-    "[]",
-    "{}",
-    "9" * 5000,
-)
 
 
 @pytest.fixture(scope="module")
@@ -57,72 +38,6 @@ def outcome(model_def: bytes, weights: bytes) -> str:
             assert value.constant is not None
             value.constant.array()
     return "graph"
-
-
-def fields_of(message: Any) -> Iterator[tuple[Any, Any]]:
-    """Every set field in a message and all messages in it, with the message that has it."""
-    for field, value in message.ListFields():
-        yield message, field
-        if field.type != field.TYPE_MESSAGE:
-            continue
-        if field.message_type.GetOptions().map_entry:
-            if field.message_type.fields_by_name["value"].type == field.TYPE_MESSAGE:
-                for key in value:
-                    yield from fields_of(value[key])
-        elif field.is_repeated:
-            for inner in value:
-                yield from fields_of(inner)
-        else:
-            yield from fields_of(value)
-
-
-def hostile(field: Any, choose: random.Random) -> Any:
-    if field.type == field.TYPE_STRING:
-        return choose.choice(TEXTS)
-    if field.type == field.TYPE_BYTES:
-        return choose.choice(TEXTS).encode() + choose.choice([b"", b"\xff", bytes(1000)])
-    if field.type == field.TYPE_BOOL:
-        return choose.random() < 0.5
-    if field.type == field.TYPE_FLOAT:
-        return choose.choice([float("nan"), float("inf"), -1.0, 1e30])
-    number = choose.choice(NUMBERS)
-    bits = 31 if field.type in (field.TYPE_INT32, field.TYPE_UINT32) else 63
-    low = 0 if field.type in (field.TYPE_UINT32, field.TYPE_UINT64) else -(1 << bits)
-    return max(low, min((1 << bits) - 1, number))
-
-
-def change(message: Any, field: Any, choose: random.Random) -> None:
-    """Set, drop, repeat or reorder one field."""
-    value = getattr(message, field.name)
-    if field.type == field.TYPE_MESSAGE and field.message_type.GetOptions().map_entry:
-        key = choose.choice(sorted(value))
-        if choose.random() < 0.5:
-            del value[key]
-        else:
-            other = choose.choice(sorted(value))
-            value[choose.choice([key + "x", other])].CopyFrom(value[key])
-    elif field.is_repeated:
-        index = choose.randrange(len(value))
-        act = choose.choice(["drop", "repeat", "set", "swap"])
-        if act == "drop":
-            del value[index]
-        elif act == "repeat":
-            value.append(value[index])
-        elif act == "swap":
-            items = list(value)
-            choose.shuffle(items)
-            kept = [type(item)() for item in items] if field.type == field.TYPE_MESSAGE else items
-            if field.type == field.TYPE_MESSAGE:
-                for copy, item in zip(kept, items, strict=True):
-                    copy.CopyFrom(item)
-            del value[:]
-            value.extend(kept)
-        elif field.type != field.TYPE_MESSAGE:
-            value[index] = hostile(field, choose)
-    elif field.type == field.TYPE_MESSAGE or choose.random() < 0.2:
-        message.ClearField(field.name)
-    else:
-        setattr(message, field.name, hostile(field, choose))
 
 
 def test_changed_fields_end_in_an_error_or_a_valid_graph(model: tuple[bytes, bytes]) -> None:
