@@ -203,13 +203,14 @@ def multiply(
     zeros: Operand | None = None,
     batch: Sequence[tuple[Size, Size, Size, Size]] = (),
     outputs: Sequence[Operand] | None = None,
+    sides: Sequence[Operand] | None = None,
 ) -> None:
     """Add the launch of a product.
 
     Args:
         values: m, n, k, and what else `Product.names` has that is not 0.
         batch: size and strides in A, B and C of each axis.
-        outputs: where the results go, by default the node's outputs.
+        outputs, sides: where the results go and what the epilogue reads, by default the node's.
     """
     m, n, k = values["m"], values["n"], values["k"]
     taps = taps or Taps((), ())
@@ -238,7 +239,8 @@ def multiply(
         panels=panel_hint(dims.ceildiv(n, PANEL)),
         even=isinstance(k, int) and k % 4 == 0,
     )
-    sides = [source(number) for number in collected.operands]
+    if sides is None:
+        sides = [source(number) for number in collected.operands]
     if outputs is None:
         outputs = [result(i) for i in range(len(collected.epilogue.outputs))]
     plan.launches.append(
