@@ -7,6 +7,7 @@ as it is read, and the IR's verifier has the last word. Constants are views of t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +67,7 @@ def decode_entries(model_def: bytes | memoryview, weights: bytes | memoryview = 
         raise OfflineModelError(
             f"the file's form is version {version}",
             expected=f"version {words.FORMAT_VERSION}",
-            fix="pip install -U ge-engine, or write the file again from its source model",
+            fix=f"{_reader_of(version, attrs)}, or write the file again from its source model",
         )
     names = attrs.pop(words.ENTRIES, None)
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -83,6 +84,18 @@ def decode_entries(model_def: bytes | memoryview, weights: bytes | memoryview = 
     for ours in (PAD_ATTRIBUTE, SEAL_ATTRIBUTE):
         attrs.pop(ours, None)
     return DecodedModel(entries, metadata, attrs)
+
+
+def _reader_of(version: int, attrs: Mapping[str, Any]) -> str:
+    """How to install what reads a form: a later release, or the one that wrote an older form."""
+    if version > words.FORMAT_VERSION:
+        return "pip install -U ge-engine"
+    try:
+        writer = json.loads(attrs[words.METADATA])["ge"]
+        plain = re.fullmatch(r"\d+(\.\d+){1,3}", writer) is not None
+    except (ValueError, TypeError, LookupError, RecursionError):
+        plain = False
+    return f"pip install ge-engine=={writer}" if plain else "install the release of ge-engine that wrote it"
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class _Reader:
             example={str(k): _int(v) for k, v in data["example"].items()},
             memory=self.memory(data["memory"]),
             sharing=str(data["sharing"]),
-            gears=self.gears(data["gears"]),
+            gears=self.gears(data.get("gears", {})),
         )
 
     def size(self, raw: object) -> Size:

@@ -271,8 +271,25 @@ def test_models_of_others_and_of_later_versions_are_refused_with_the_way_out() -
         decode_entries(b"")
     model = parse("ModelDef", encode_entries({"main": rich_graph()}, {})[0])
     model.attr["ge.format"].i = 2
-    with pytest.raises(OfflineModelError, match="version 2\n.*version 1\n.*pip install"):
+    with pytest.raises(OfflineModelError, match="version 2\n.*version 1\n.*pip install -U ge-engine"):
         decode_entries(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("metadata", "way_out"),
+    [
+        ({"ge": "0.0.7"}, "pip install ge-engine==0.0.7, or write"),
+        ({"ge": "0.0.7; rm -r ~"}, "install the release of ge-engine that wrote it"),
+        ({"ge": ["0.0.7"]}, "install the release of ge-engine that wrote it"),
+        ({}, "install the release of ge-engine that wrote it"),
+    ],
+)
+def test_models_of_earlier_versions_name_the_release_that_reads_them(metadata: dict[str, Any], way_out: str) -> None:
+    model = parse("ModelDef", encode_entries({"main": rich_graph()}, metadata)[0])
+    model.attr["ge.format"].i = 0
+    with pytest.raises(OfflineModelError, match="version 0\n.*version 1\n.*") as caught:
+        decode_entries(model.SerializeToString())
+    assert way_out in str(caught.value)
 
 
 def test_constants_beyond_the_weights_are_refused() -> None:
