@@ -158,3 +158,15 @@ def test_every_tap_belongs_to_one_phase() -> None:
                     assert at * stride == stride * j + phase.first + begin - tap * dilation
         reached = sorted(tap for phase in found for tap in phase.taps)
         assert set(reached) == set(range(kernel))
+
+
+def test_what_stands_between_convolutions_keeps_the_channels_last() -> None:
+    """A squeeze-and-excitation gate and a concatenation: no storage is converted but the model's own ends."""
+    g = Graph()
+    b = Builder(g)
+    x = b.Relu(b.Conv(b.input("x", "float32", (1, 32, 20, 20)), b.constant(data(32, 32, 3, 3) / 17), pads=[1, 1, 1, 1]))
+    gate = b.Sigmoid(b.Conv(b.GlobalAveragePool(x), b.constant(data(32, 32, 1, 1))))
+    y = b.Concat([b.Mul(x, gate), x], axis=1)
+    b.outputs(b.Conv(y, b.constant(data(32, 64, 1, 1) / 8)))
+    plan = check(g, [[data(1, 32, 20, 20)]])
+    assert len([name for name in kernels(plan) if "Relayout" in name]) <= 2, kernels(plan)

@@ -12,19 +12,64 @@ from ge_backend_cpu.loops.index import Unsupported
 from ge_backend_cpu.loops.lower import Lowered, lower
 from ge_backend_cpu.loops.part import Part
 from ge_backend_cpu.loops.registry import rules
-from ge_core.backend import Implementation, Options, Storage
-from ge_core.ir.graph import Node
+from ge_core.backend import Implementation, Options, Storage, operands
+from ge_core.ir.graph import Node, constant_of
+from ge_core.ir.types import Layout, TensorType
 
 
 @implementation(*rules(), "ge.Fused")
 def offer(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
-    """One implementation that stores everything row-major; a conversion of storage keeps what its values have."""
+    """One implementation that stores everything row-major, next to convolutions one with the channels last as well;
+    a conversion of storage keeps what its values have."""
     try:
         if node.op == "ge.Relayout":
             return _relayout(node)
-        return [implemented(node, lower(Part.of(node)))]
+        found = [implemented(node, lower(Part.of(node)))]
     except Unsupported:
         return []
+    rank = node.outputs[0].rank if node.outputs else 0
+    if rank >= 3 and all(v.rank == rank for v in node.outputs) and _touches_image(node):
+        try:
+            found.append(_channels_last(node, rank))
+        except Unsupported:
+            return found
+    return found
+
+
+_IMAGES = frozenset({
+    "Conv", "ConvTranspose", "ConvInteger", "MaxPool", "AveragePool", "ge.AveragePool", "GlobalAveragePool",
+})  # fmt: skip
+"""Operators whose kernels take images with their channels last."""
+
+
+def _touches_image(node: Node) -> bool:
+    """Whether an operand comes from an operator on images, or a result goes to one."""
+    readers = [use.user for v in node.outputs for use in v.uses if isinstance(use.user, Node)]
+    makers = [v.producer for v in operands(node) if v is not None and v.producer is not None]
+    return any(_on_image(other) for other in (*readers, *makers))
+
+
+def _on_image(node: Node) -> bool:
+    return node.op in _IMAGES or (
+        node.op == "ge.Fused" and any(inner.op in _IMAGES for inner in node.regions["body"].nodes)
+    )
+
+
+def _channels_last(node: Node, rank: int) -> Implementation:
+    """Every operand of the results' rank that is no constant, and every result, with the channels innermost.
+
+    Raises:
+        Unsupported: loop nests cannot compute it so.
+    """
+    last = Layout((0, *range(2, rank), 1))
+    inputs = [
+        last if v is not None and constant_of(v) is None and isinstance(v.type, TensorType) and v.rank == rank else None
+        for v in operands(node)
+    ]
+    outputs = [last] * len(node.outputs)
+    lowered = lower(Part.of(node), inputs, outputs)
+    stored = tuple(Storage(layout) for layout in inputs)
+    return implemented(node, lowered, stored, tuple(Storage(layout) for layout in outputs))
 
 
 def _relayout(node: Node) -> Sequence[Implementation]:
