@@ -20,7 +20,7 @@ install_ours = $(python) -m pip install --quiet --no-deps --no-build-isolation -
 
 projects = pyproject.toml $(wildcard frontends/*/pyproject.toml) $(wildcard backends/*/pyproject.toml)
 folders = . $(patsubst %/pyproject.toml,%,$(filter-out pyproject.toml,$(projects)))
-demo_projects = pyproject.toml frontends/torch/pyproject.toml
+demo_projects = pyproject.toml frontends/torch/pyproject.toml backends/cpu/pyproject.toml
 
 .PHONY: demo test lint lint-rules lint-format lint-types zoo bench environment clean
 
@@ -48,6 +48,8 @@ zoo: environment
 
 bench: environment
 	$(python) bench/scale.py
+	$(python) bench/memory.py
+	$(python) bench/import.py
 
 environment: $(VENV)/.test
 
@@ -57,7 +59,7 @@ $(VENV)/.created:
 
 $(VENV)/.demo: $(VENV)/.created constraints.txt $(demo_projects)
 	$(install) hatchling editables $$($(python) tools/third_party.py $(demo_projects))
-	$(install_ours) -e . -e frontends/torch
+	$(install_ours) -e . -e backends/cpu -e frontends/torch
 	touch $@
 
 $(VENV)/.test: $(VENV)/.created constraints.txt tests/requirements.txt $(projects)
