@@ -24,7 +24,10 @@ def main(errors: int, first: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         files = originals(Path(folder))
         while total.errors() < errors:
-            total.add(in_worker(files, range(first, first + BATCH), Path(folder)))
+            found = in_worker(files, range(first, first + BATCH), Path(folder))
+            for failure in found.failures:
+                print("FAILED", *failure, file=sys.stderr, flush=True)
+            total.add(found)
             first += BATCH
             print(f"{first}: {total.errors()} errors, {len(total.failures)} failures", file=sys.stderr, flush=True)
     print("| change | error | valid | failed |\n|---|---|---|---|")

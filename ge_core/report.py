@@ -40,6 +40,29 @@ class SelectionRow(TypedDict):
     next_cost: float
 
 
+class WhyNotRow(TypedDict):
+    """An edge that no group crosses."""
+
+    producer: str
+    node: str
+    code: str
+    reason: str
+    where: str
+
+
+ConversionRow = TypedDict("ConversionRow", {"value": str, "to": str, "for": str, "where": str})
+"""An inserted Cast or Relayout: of which value, to what, for which node."""
+
+
+class HostStepRow(TypedDict):
+    """A step that runs by a reference kernel on a target that has none."""
+
+    node: str
+    operator: str
+    reason: str
+    where: str
+
+
 MOST_LISTED = 2000
 """Entries of each list that are kept."""
 
@@ -99,10 +122,10 @@ class CompileReport:
     operators: dict[str, int] = field(default_factory=dict)
     rewrites: dict[str, int] = field(default_factory=dict)
     groups: list[GroupRow] = field(default_factory=list)
-    why_not: list[dict[str, str]] = field(default_factory=list)
+    why_not: list[WhyNotRow] = field(default_factory=list)
     selections: list[SelectionRow] = field(default_factory=list)
-    conversions: list[dict[str, str]] = field(default_factory=list)
-    host_steps: list[dict[str, str]] = field(default_factory=list)
+    conversions: list[ConversionRow] = field(default_factory=list)
+    host_steps: list[HostStepRow] = field(default_factory=list)
     memory: dict[str, MemoryReport] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 
+from ge_core.collector import paused
 from ge_core.errors import ModelImportError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Dim
@@ -52,7 +53,9 @@ def import_model(
         InputError: the examples do not fit the model.
     """
     exported = export(model, inputs, kwargs, dynamic_shapes)
-    return import_exported(supported(exported))
+    exported = supported(exported)
+    with paused():
+        return import_exported(exported)
 
 
 def supported(exported: Exported) -> Exported:
