@@ -1,0 +1,67 @@
+"""Fills the tables of README.md from the measured results in bench/results.
+
+    python tools/readme_tables.py           write them
+    python tools/readme_tables.py --check   exit code 1 when README.md differs from the results
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`; NAME is a key of `TABLES`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+RESULTS = ROOT / "bench" / "results"
+
+_TABLE = re.compile(r"(<!-- table: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def _zoo_torch(results: dict[str, Any]) -> str:
+    from bench.zoo import table
+
+    rows = results["models"]
+    good = sum(row["status"] == "ok" for row in rows.values())
+    refused = sum(row["status"] == "refused by torch" for row in rows.values())
+    made = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    head = f"{good} of {len(rows)} models agree with PyTorch; torch.export itself refuses {refused}."
+    return f"{head} Measured with {made}.\n\n{table(rows)}"
+
+
+TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+    "zoo_torch": ("zoo_torch.json", _zoo_torch),
+}
+
+
+def filled(text: str) -> str:
+    """The text with every marked table made from its results.
+
+    Raises:
+        KeyError: a marker names no table.
+    """
+
+    def fill(match: re.Match[str]) -> str:
+        file, make = TABLES[match["name"]]
+        results = json.loads((RESULTS / file).read_text(encoding="utf-8"))
+        return f"{match[1]}{make(results)}\n{match[3]}"
+
+    return _TABLE.sub(fill, text)
+
+
+def main(arguments: list[str]) -> int:
+    sys.path[:0] = [str(ROOT)]
+    old = README.read_text(encoding="utf-8")
+    new = filled(old)
+    if "--check" in arguments:
+        return int(new != old)
+    README.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
