@@ -9,11 +9,12 @@ from typing import Any, Literal
 from ge_backend_cpu import implementations
 from ge_backend_cpu.isa import Isa, supported_platform, wanted
 from ge_backend_cpu.kernel import Kernel
-from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo
+from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo, operands
 from ge_core.errors import BackendError, GeError
 from ge_core.ir.dtype import DTYPES
 from ge_core.ir.graph import Graph, Node
 from ge_core.ir.traverse import walk
+from ge_core.ir.types import TensorType, Type
 from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
 from ge_core.passes.legalise import ExpandComposites
 from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep
@@ -69,6 +70,8 @@ class CpuBackend:
         return implementations.may_join(group, node)
 
     def implementations(self, node: Node, target: str, options: Options) -> Sequence[Implementation]:
+        if not _tensors_alone(node):
+            return ()
         return implementations.offers(node, wanted(options.get("isa"))[0], options)
 
     def build(
@@ -120,6 +123,8 @@ def plan_kernels(plans: Iterable[ExecutionPlan]) -> list[Kernel]:
     for plan in plans:
         symbols = plan_symbols(plan)
         for step in plan.all_steps():
+            if isinstance(step, CopyStep) and not _has_bytes(plan.values[step.target].type):
+                continue
             if isinstance(step, (KernelStep, CopyStep)):
                 found.update((launch.kernel, None) for launch in launches_of(plan, step, symbols))
     return list(found)
@@ -146,3 +151,13 @@ def _cache(options: Options) -> Any:
     from ge_backend_cpu.cache import Cache
 
     return None if options.get("cache") is False else Cache()
+
+
+def _tensors_alone(node: Node) -> bool:
+    """Whether kernels can take a node."""
+    return all(_has_bytes(v.type) for v in [*operands(node), *node.outputs] if v is not None)
+
+
+def _has_bytes(type: Type) -> bool:
+    """Whether a value is a tensor of known rank: sequences, optionals and unknown ranks have no bytes of their own."""
+    return isinstance(type, TensorType) and type.shape is not None

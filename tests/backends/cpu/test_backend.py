@@ -52,3 +52,21 @@ def test_options_are_checked() -> None:
         ge_core.compile(doubled(), target="cpu", options={"workers": "many"})
     with pytest.raises(OptionError, match="num_treads"):
         ge_core.compile(doubled(), target="cpu", options={"num_treads": 2})
+
+
+def test_sequences_through_a_branch_are_left_to_the_host() -> None:
+    graph = Graph("sequences")
+    b = Builder(graph)
+    which, x = b.input("which", "bool", ()), b.input("x", "float32", (3,))
+    b.outputs(
+        b.If(
+            which,
+            then_branch=lambda r: r.SequenceConstruct([r.Add(x, 1.0)]),
+            else_branch=lambda r: r.SequenceConstruct([x, x]),
+        )
+    )
+    model = ge_core.compile(graph, target="cpu")
+    ones = np.ones(3, np.float32)
+    (only,) = model(np.array(True), ones)
+    assert np.array_equal(only, [2, 2, 2])
+    assert len(model(np.array(False), ones)) == 2
