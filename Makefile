@@ -49,6 +49,7 @@ zoo: environment
 bench: environment
 	$(python) bench/scale.py
 	$(python) bench/memory.py
+	$(python) bench/memory_plans.py
 	$(python) bench/import.py
 
 environment: $(VENV)/.test
