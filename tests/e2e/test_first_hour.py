@@ -139,7 +139,9 @@ def test_an_unsupported_operator_in_the_middle(x: torch.Tensor) -> None:
 
 def test_ctrl_c_while_compiling(tmp_path: Path) -> None:
     script = (
-        "import torch, ge_core\n"
+        "import signal, torch, ge_core\n"
+        # a job in the background inherits that interrupts are ignored
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "net = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(6000)]).eval()\n"
         "print('ready', flush=True)\n"
         f"ge_core.compile(net, (torch.ones(1, 64),), target={TARGET!r}).save('net.om')\n"
