@@ -26,10 +26,12 @@ def _zoo_torch(results: dict[str, Any]) -> str:
     from bench.zoo import table
 
     rows = results["models"]
-    good = sum(row["status"] == "ok" for row in rows.values())
+    good = sum(row["status"] == "ok" and "error" in row for row in rows.values())
+    imported = sum(row["status"] == "ok" and "error" not in row for row in rows.values())
     refused = sum(row["status"] == "refused by torch" for row in rows.values())
     made = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    head = f"{good} of {len(rows)} models agree with PyTorch; torch.export itself refuses {refused}."
+    head = f"{good} of {len(rows)} models agree with PyTorch, {imported} is imported without weights and not run; "
+    head += f"torch.export itself refuses {refused}."
     return f"{head} Measured with {made}.\n\n{table(rows)}"
 
 
