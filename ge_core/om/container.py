@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import mmap
 import os
-import stat
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
 
 from ge_core.errors import OfflineModelError
 from ge_core.om import header as headers
 from ge_core.om.header import Header
+from ge_core.regular_file import open_regular
 
 
 class PartitionType(IntEnum):
@@ -123,11 +122,8 @@ def open_container(path: str | os.PathLike[str]) -> Container:
         OfflineModelError: no readable regular file, or not a sound container.
     """
     try:
-        with open(path, "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise OfflineModelError(f"{Path(path)} is not a regular file")
-            if found.st_size == 0:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size == 0:
                 raise OfflineModelError("the file is empty", where=path)
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ge_core.errors import ModelImportError
+from ge_core.regular_file import open_regular
 
 HEAD_BYTES = 4096
 _ZIP_MAGIC = b"PK\x03\x04"
@@ -39,7 +40,7 @@ def gather(model: object) -> Evidence:
     if os.path.isdir(path):
         return Evidence(path=path)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return Evidence(path=path, head=file.read(HEAD_BYTES))
     except FileNotFoundError as error:
         raise ModelImportError(

@@ -175,6 +175,16 @@ def test_a_path_that_is_no_model(tmp_path: Path, name: str) -> None:
         ge_core.load(path)
 
 
+def test_a_pipe_and_a_device_are_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.om")
+    os.mkfifo(tmp_path / "pipe.onnx")
+    for path in (tmp_path / "pipe.om", tmp_path / "pipe.onnx", Path("/dev/zero")):
+        with pytest.raises(OfflineModelError, match="regular file"):
+            ge_core.load(path)
+        with pytest.raises(ModelImportError, match="regular file"):
+            ge_core.compile(str(path), target=TARGET)
+
+
 def test_an_object_that_is_no_model() -> None:
     for thing in (42, None, {"weights": 1}, object()):
         with pytest.raises(ModelImportError):
