@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ge_core.ir import Builder, DType, Graph, TensorType, Value
-from ge_core.ir.graph import Constant
+from ge_core.ir.constant import Constant
 
 
 class Weights:

@@ -13,7 +13,8 @@ import numpy as np
 from ge_core.backend import Backend, Precision, TargetInfo, planned, problems_error
 from ge_core.errors import GeError, InputError, OptionError
 from ge_core.ir.clone import clone_graph
-from ge_core.ir.graph import Constant, Graph
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Graph
 from ge_core.ir.traverse import values, walk
 from ge_core.ir.types import TensorType
 from ge_core.model import CompiledModel, Provenance

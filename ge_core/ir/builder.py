@@ -19,9 +19,10 @@ import numpy as np
 
 from ge_core.errors import GraphError
 from ge_core.ir import dims
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Dim, Size
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, State, Value
+from ge_core.ir.graph import Attr, Block, Graph, Node, Region, State, Value
 from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.types import SequenceType, TensorType, Type
 from ge_core.ops.infer import infer_types

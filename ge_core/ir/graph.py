@@ -6,92 +6,20 @@ capture of a region, an output of a graph or region, or the write of a state.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import numpy as np
-
 from ge_core.errors import GraphError
+from ge_core.ir.constant import Constant, Content, content_of
 from ge_core.ir.dims import Dim, Size, Symbol
-from ge_core.ir.dtype import DType, pack
+from ge_core.ir.dtype import DType
 from ge_core.ir.location import UNKNOWN, Location
+from ge_core.ir.node_list import NodeList
 from ge_core.ir.types import Layout, TensorType, Type
-
-
-class Constant:
-    """Read-only tensor data, loaded on first use and then shared with its source.
-
-    Args:
-        type: a static tensor type.
-        load: returns the array (numpy dtype `type.dtype.numpy`, shape `type.shape`); it may be a view of
-            memory that the framework or a mapped file owns.
-        source: where the data is, for messages and for writers that can refer to a file.
-
-    Attributes:
-        stored: layout and bytes (uint8) when the data are kept as kernels read them; `array` then makes a copy in
-            row-major order, which is not kept.
-    """
-
-    __slots__ = ("_array", "_digest", "_load", "source", "stored", "type")
-
-    def __init__(self, type: TensorType, load: Callable[[], np.ndarray], source: str = "") -> None:
-        self.type, self._load, self.source = type, load, source
-        self._array: np.ndarray | None = None
-        self._digest: str | None = None
-        self.stored: tuple[Layout, np.ndarray] | None = None
-
-    @staticmethod
-    def of(array: np.ndarray | np.generic, dtype: DType | None = None) -> Constant:
-        """A constant that holds `array` itself."""
-        array = np.asarray(array)
-        dtype = dtype or DType.of(array.dtype)
-        constant = Constant(TensorType(dtype, tuple(int(d) for d in array.shape)), lambda: array)
-        return constant
-
-    def array(self) -> np.ndarray:
-        """The data; do not write to it."""
-        if self._array is None:
-            array = self._load()
-            if tuple(array.shape) != self.type.shape or (
-                array.dtype != self.type.dtype.numpy and self.type.dtype.kind != "string"
-            ):
-                raise GraphError(
-                    f"constant data {array.dtype}{list(array.shape)} does not fit its type {self.type}",
-                    where=self.source or None,
-                )
-            if self.stored is not None:
-                return array
-            self._array = array
-        return self._array
-
-    @property
-    def nbytes(self) -> int:
-        n = self.type.nbytes()
-        assert isinstance(n, int)
-        return n
-
-    def digest(self) -> str:
-        """Hex SHA-256 of type and packed bytes: equal digests are equal constants."""
-        if self._digest is None:
-            h = hashlib.sha256(str(self.type).encode())
-            array = self.array()
-            if self.type.dtype.kind == "string":
-                h.update(repr(array.tolist()).encode())
-            elif self.type.dtype.bits >= 8 and array.flags.c_contiguous:
-                h.update(array.reshape(-1).view(np.uint8).data)
-            else:
-                h.update(pack(array, self.type.dtype))
-            self._digest = h.hexdigest()
-        return self._digest
-
 
 AttrScalar: TypeAlias = int | float | str | bytes | bool | DType | Dim
 Attr: TypeAlias = AttrScalar | tuple[AttrScalar, ...] | Constant
-Content: TypeAlias = tuple[Size, ...]
-
-MAX_CONTENT = 64
 
 
 class Value:
@@ -268,96 +196,6 @@ class Node:
         outs = ", ".join(f"%{v.name}" for v in self.outputs)
         ins = ", ".join("_" if v is None else f"%{v.name}" for v in self._inputs)
         return f"{outs} = {self.op}({ins})"
-
-
-class NodeList:
-    """A doubly linked list of nodes with stable order; iteration allows removing the current node."""
-
-    __slots__ = ("_block", "_len", "first", "last")
-
-    def __init__(self, block: Block) -> None:
-        self._block = block
-        self.first: Node | None = None
-        self.last: Node | None = None
-        self._len = 0
-
-    def __len__(self) -> int:
-        return self._len
-
-    def __iter__(self) -> Iterator[Node]:
-        node = self.first
-        while node is not None:
-            following = node.next
-            yield node
-            # a removed node has no block: go on with what followed it, else with what follows it now
-            node = node.next if node.block is self._block else following
-
-    def __reversed__(self) -> Iterator[Node]:
-        node = self.last
-        while node is not None:
-            before = node.prev
-            yield node
-            node = node.prev if node.block is self._block else before
-
-    def _link(self, node: Node, before: Node | None) -> None:
-        if node.block is not None:
-            raise GraphError(f"{node!r} is already in a graph")
-        node.block = self._block
-        after = self.last if before is None else before.prev
-        node.prev, node.next = after, before
-        if after is None:
-            self.first = node
-        else:
-            after.next = node
-        if before is None:
-            self.last = node
-        else:
-            before.prev = node
-        self._len += 1
-        for value in node.outputs:
-            value.owner = self._block
-
-    def append(self, node: Node) -> Node:
-        self._link(node, None)
-        return node
-
-    def insert_before(self, anchor: Node, node: Node) -> Node:
-        assert anchor.block is self._block
-        self._link(node, anchor)
-        return node
-
-    def insert_after(self, anchor: Node, node: Node) -> Node:
-        assert anchor.block is self._block
-        self._link(node, anchor.next)
-        return node
-
-    def unlink(self, node: Node) -> None:
-        """Take a node out of the list and leave its inputs and outputs alone (to move it)."""
-        assert node.block is self._block
-        if node.prev is None:
-            self.first = node.next
-        else:
-            node.prev.next = node.next
-        if node.next is None:
-            self.last = node.prev
-        else:
-            node.next.prev = node.prev
-        node.prev = node.next = node.block = None
-        self._len -= 1
-
-    def remove(self, node: Node) -> None:
-        """Erase a node whose outputs have no uses; its input and capture uses go away.
-
-        Raises:
-            GraphError: an output is still used.
-        """
-        for value in node.outputs:
-            if value.has_uses:
-                raise GraphError(f"cannot remove {node!r}: %{value.name} is still used", where=node.loc)
-        node.set_inputs(())
-        for region in node.regions.values():
-            region.drop()
-        self.unlink(node)
 
 
 class Block:
@@ -594,14 +432,6 @@ class Graph(Block):
         self.states = [s for s, _ in kept]
         for s, w in kept:
             self.set_state_write(s, w)
-
-
-def content_of(constant: Constant) -> Content | None:
-    """The elements of a small integer constant, None for anything else."""
-    n = constant.type.elements
-    if not constant.type.dtype.is_integer or not isinstance(n, int) or n > MAX_CONTENT or (constant.type.rank or 0) > 1:
-        return None
-    return tuple(int(x) for x in constant.array().ravel())
 
 
 def source_of(value: Value) -> Value:

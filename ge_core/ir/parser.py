@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ge_core.errors import GeError, TextFormError
-from ge_core.ir import dims
+from ge_core.ir.constant import Constant, content_of
 from ge_core.ir.dims import Size, Symbol
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, State, Value, content_of
+from ge_core.ir.graph import Attr, Block, Graph, Node, Region, State, Value
 from ge_core.ir.location import UNKNOWN, Location
+from ge_core.ir.size_text import parse_size
 from ge_core.ir.types import Layout, OptionalType, SequenceType, TensorType, Type
 
 _TOKEN = re.compile(
@@ -326,7 +327,7 @@ class _Parser:
 
     def size(self, text: str) -> Size:
         try:
-            return dims.parse_with(text.strip(), self.symbols)
+            return parse_size(text.strip(), self.symbols)
         except GeError as e:
             raise self.error(e.what) from e
 

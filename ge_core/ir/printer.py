@@ -22,9 +22,10 @@ import json
 import re
 from collections.abc import Iterator
 
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Dim
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, Value
+from ge_core.ir.graph import Attr, Block, Graph, Node, Region, Value
 from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.traverse import symbol_table, walk
 

@@ -12,9 +12,11 @@ from typing import Any
 
 from ge_core.errors import GeError, OfflineModelError
 from ge_core.ir import dims
+from ge_core.ir.constant import Content
 from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.dtype import DTYPES, DType
-from ge_core.ir.graph import Content, Value
+from ge_core.ir.graph import Value
+from ge_core.ir.size_text import parse_size
 from ge_core.ir.types import Layout, OptionalType, SequenceType, TensorType, Type
 from ge_core.om import attributes
 from ge_core.om import vocabulary as words
@@ -60,7 +62,7 @@ class DescriptorWriter:
 
     def _reads_back(self, text: str, size: Dim) -> bool:
         try:
-            return len(text) <= MAX_EXPRESSION and dims.parse_with(text, self.symbols) == size
+            return len(text) <= MAX_EXPRESSION and parse_size(text, self.symbols) == size
         except GeError:
             return False
 
@@ -150,7 +152,7 @@ class DescriptorReader:
         found = self._sizes.get(text)
         if found is None:
             try:
-                found = dims.parse_with(text, self.symbols)
+                found = parse_size(text, self.symbols)
             except (GeError, RecursionError) as error:
                 raise OfflineModelError(f"{text[:80]!r} is not a size") from error
             unknown = [s.name for s in dims.symbols(found) if s.name not in self.symbols]

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ge_core.errors import GeError, OfflineModelError
+from ge_core.ir.constant import content_of
 from ge_core.ir.dims import Symbol
-from ge_core.ir.graph import Block, Graph, Node, Region, State, Value, content_of
+from ge_core.ir.graph import Block, Graph, Node, Region, State, Value
 from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.verifier import STAGES, verify
 from ge_core.om import vocabulary as words

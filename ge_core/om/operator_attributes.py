@@ -13,9 +13,10 @@ from typing import Any
 
 from ge_core.errors import GeError, OfflineModelError
 from ge_core.ir.builder import normal_attribute
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Dim
 from ge_core.ir.dtype import DTYPES, DType
-from ge_core.ir.graph import Attr, Constant, Node
+from ge_core.ir.graph import Attr, Node
 from ge_core.om import attributes
 from ge_core.om import vocabulary as words
 from ge_core.om.attributes import DataTypeNumber, Expression

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ge_core.errors import OfflineModelError
+from ge_core.ir.constant import MAX_CONTENT, Constant
 from ge_core.ir.dtype import unpack
-from ge_core.ir.graph import MAX_CONTENT, Constant
 from ge_core.ir.types import Layout, TensorType
 from ge_core.om.descriptors import DescriptorReader, DescriptorWriter
 from ge_core.om.messages import Message

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ge_core.ir import dims
+from ge_core.ir.constant import MAX_CONTENT, Constant
 from ge_core.ir.dims import Dim, Size
 from ge_core.ir.dtype import float32
-from ge_core.ir.graph import MAX_CONTENT, Constant
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.infer import Infer
 from ge_core.ops.registry import type_rule

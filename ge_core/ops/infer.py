@@ -9,9 +9,10 @@ import numpy as np
 
 from ge_core.errors import GeError, TypeRuleError
 from ge_core.ir import dims
+from ge_core.ir.constant import MAX_CONTENT, Content
 from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import MAX_CONTENT, Content, Node, Region, Value, constant_of
+from ge_core.ir.graph import Node, Region, Value, constant_of
 from ge_core.ir.types import SequenceType, Shape, TensorType, Type
 from ge_core.ops.dtypes import check_dtypes
 from ge_core.ops.registry import TYPE_RULES

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ge_core.errors import GraphError
 from ge_core.ir import dims
+from ge_core.ir.constant import Content
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Content
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.expression import Apply, Arg, Expr, Number, expression_of
 from ge_core.ops.infer import Infer

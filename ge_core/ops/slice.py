@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ge_core.ir import dims
+from ge_core.ir.constant import Content
 from ge_core.ir.dims import Dim, Size
-from ge_core.ir.graph import Content
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.infer import Infer
 from ge_core.ops.registry import type_rule

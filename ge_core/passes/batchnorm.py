@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ge_core.ir.builder import Builder
-from ge_core.ir.graph import Constant, Value, constant_of
+from ge_core.ir.constant import Constant
 from ge_core.ir.graph import Node as IrNode
+from ge_core.ir.graph import Value, constant_of
 from ge_core.passes.matching import Any_, Match, Node, attribute
 from ge_core.passes.matching import Constant as ConstantPattern
 from ge_core.passes.rewrite import RewritePass, Rule, rebuilt, rule

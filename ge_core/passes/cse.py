@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ge_core.ir.graph import Attr, Block, Constant, Graph, Node, Region, Value, source_of
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Attr, Block, Graph, Node, Region, Value, source_of
 from ge_core.ir.traverse import effect_of
 from ge_core.ir.types import TensorType
 from ge_core.ops.schema import schema

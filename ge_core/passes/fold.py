@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ge_core.errors import GeError
-from ge_core.ir.graph import Constant, Graph, Node, constant_of
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Graph, Node, constant_of
 from ge_core.ir.traverse import effect_of, walk
 from ge_core.ir.types import TensorType
 from ge_core.ops.registry import KERNELS

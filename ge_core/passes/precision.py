@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ge_core.ir.builder import Builder
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Constant, Graph, Node, Value, constant_of
+from ge_core.ir.graph import Graph, Node, Value, constant_of
 from ge_core.ir.traverse import walk
 from ge_core.passes.base import Pass, PassContext
 

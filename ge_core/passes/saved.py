@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ge_core.errors import PassError
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Constant, Graph
+from ge_core.ir.graph import Graph
 from ge_core.ir.parser import parse_graph
 from ge_core.ir.printer import constants_by_digest, print_graph
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ge_core.ir.builder import Builder
-from ge_core.ir.graph import Constant, Value, constant_of
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Value, constant_of
 from ge_core.passes.matching import Any_, Match, Node, same_shape
 from ge_core.passes.matching import Constant as ConstantPattern
 from ge_core.passes.rewrite import RewritePass, Rule, rebuilt, rule

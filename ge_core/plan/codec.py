@@ -8,10 +8,11 @@ from typing import Any, get_args
 
 from ge_core.backend import operands
 from ge_core.errors import GeError, OfflineModelError
-from ge_core.ir.dims import Size, Symbol, parse_with
+from ge_core.ir.dims import Size, Symbol
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Graph, Node, Value, source_of
 from ge_core.ir.location import UNKNOWN, Location
+from ge_core.ir.size_text import parse_size
 from ge_core.ir.traverse import symbol_table, values, walk
 from ge_core.ir.types import Layout, TensorType, Type
 from ge_core.memory import MemoryPlan
@@ -177,7 +178,7 @@ class _Reader:
 
     def size(self, raw: object) -> Size:
         if isinstance(raw, str):
-            return parse_with(raw, self.symbols)
+            return parse_size(raw, self.symbols)
         return _int(raw)
 
     def buffer(self, row: Sequence[Any]) -> Buffer:

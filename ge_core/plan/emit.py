@@ -9,8 +9,9 @@ from typing import Any
 
 from ge_core.backend import Implementation, operands
 from ge_core.errors import PlanError
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Dim, Size, Symbol, symbols
-from ge_core.ir.graph import Block, Constant, Graph, Node, Region, Value, source_of
+from ge_core.ir.graph import Block, Graph, Node, Region, Value, source_of
 from ge_core.ir.location import Location
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import Layout, TensorType

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from ge_core.errors import PlanError
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size, Symbol
-from ge_core.ir.graph import Constant, Graph, Node
+from ge_core.ir.graph import Graph, Node
 from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import Layout, TensorType, Type

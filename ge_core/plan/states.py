@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from ge_core.errors import InputError
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import pack, unpack
-from ge_core.ir.graph import Constant, State
+from ge_core.ir.graph import State
 from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.storage import static_shape
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from ge_core.errors import PlanError
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType, pack, unpack
-from ge_core.ir.graph import Constant
 from ge_core.ir.types import Layout, TensorType
 from ge_core.plan.aligned import aligned_bytes
 

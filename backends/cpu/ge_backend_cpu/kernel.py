@@ -25,8 +25,8 @@ from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from ge_core.errors import BackendError
-from ge_core.ir import dims
 from ge_core.ir.dims import Size, Symbol
+from ge_core.ir.size_text import parse_size
 from ge_core.ir.types import Layout, TensorType
 
 OK = 0
@@ -212,7 +212,7 @@ def size_to_json(size: Size) -> int | str:
 
 def size_from_json(data: int | str, table: Mapping[str, Symbol]) -> Size:
     """The size that `size_to_json` wrote."""
-    return dims.parse_with(data, table) if isinstance(data, str) else int(data)
+    return parse_size(data, table) if isinstance(data, str) else int(data)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from ge_backend_cpu.kernel import Recipe, recipe_layout
 from ge_backend_cpu.places import PreparedKey, prepare, prepared_key
 from ge_core.errors import BackendError
-from ge_core.ir.graph import Constant
+from ge_core.ir.constant import Constant
 from ge_core.ir.types import Layout
 from ge_core.plan.plan import ExecutionPlan, KernelStep
 from ge_core.plan.storage import constant_bytes, stored_constant

@@ -10,9 +10,10 @@ import numpy as np
 
 from ge_core.errors import ModelImportError, UnsupportedError
 from ge_core.ir.builder import Builder, Operand
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Constant, Value, constant_of
+from ge_core.ir.graph import Value, constant_of
 from ge_core.ir.location import Location
 from ge_core.ops.schema import schema
 

@@ -10,6 +10,7 @@ from ge_core.errors import GraphError, InputError
 from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Size
 from ge_core.ir.graph import Graph
+from ge_core.ir.size_text import parse_size
 
 # What dynamic_shapes says about one axis: a name, a fixed size, torch.export's Dim, None for "as the model says".
 Asked: TypeAlias = Any
@@ -69,7 +70,7 @@ class Symbols:
                 return None
             table[word] = next(iter(found))
         try:
-            return dims.parse_with(name, table)
+            return parse_size(name, table)
         except GraphError:
             return None
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ge_core.errors import ModelImportError
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType, unpack
-from ge_core.ir.graph import Constant
 from ge_core.ir.types import TensorType
 
 from .element_types import dtype_of

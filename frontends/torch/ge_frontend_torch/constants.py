@@ -10,7 +10,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from ge_core.errors import ModelImportError, UnsupportedError
-from ge_core.ir.graph import Constant, Graph, State, Value
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Graph, State, Value
 from ge_core.ir.types import TensorType
 
 from .complex_pair import ComplexPair

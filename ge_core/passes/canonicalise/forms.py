@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ge_core.ir.builder import Builder
-from ge_core.ir.graph import Constant, Value
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Value
 from ge_core.ir.types import TensorType
 from ge_core.passes.matching import Any_, Match, Node, NoMatch, attribute, same_shape
 from ge_core.passes.reshaping import expand, is_written_out, may_be_empty, reshape

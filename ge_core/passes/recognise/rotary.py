@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ge_core.ir.builder import Builder
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size
-from ge_core.ir.graph import Constant, Value, constant_of, source_of
 from ge_core.ir.graph import Node as IrNode
+from ge_core.ir.graph import Value, constant_of, source_of
 from ge_core.ops.pointwise import POINTWISE
 from ge_core.passes.matching import Any_, Match, Node, NoMatch, attribute, ints_of
 from ge_core.passes.reshaping import expand, reshape

@@ -15,7 +15,8 @@ from ge_core import trust
 from ge_core.backend import Implementation, Options, Storage
 from ge_core.errors import BackendError, GeError
 from ge_core.ir import Builder, Graph, Layout, symbol
-from ge_core.ir.graph import Constant, Node
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Node
 from ge_core.om.container import PartitionType
 from ge_core.om.model_file import open_model
 from ge_core.plan.states import StateStore

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ge_core.errors import GraphError, InputError
 from ge_core.ir import dims
 from ge_core.ir.dims import Size, Symbol, symbol
+from ge_core.ir.size_text import parse_size
 
 A, B = Symbol("a", 1, 9), Symbol("b", 0, 5)
 TABLE = {"a": A, "b": B}
@@ -62,7 +63,7 @@ def test_evaluation_bounds_and_text(e: Expr) -> None:
         assert got == value(env)
         assert lo is None or lo <= got
         assert hi is None or got <= hi
-    parsed = dims.parse_with(str(size), TABLE)
+    parsed = parse_size(str(size), TABLE)
     assert all(dims.evaluate(parsed, env) == dims.evaluate(size, env) for env in BINDINGS)
 
 
@@ -102,7 +103,7 @@ def test_a_symbolic_size_has_no_truth_value() -> None:
 @pytest.mark.parametrize("text", ["", "1+", "(a", "a b", "min(a)", "9" * 30, "(" * 200 + "a", "a//0", "a%0", "é!"])
 def test_malformed_text_is_refused(text: str) -> None:
     with pytest.raises(GraphError):
-        dims.parse_with(text, TABLE)
+        parse_size(text, TABLE)
 
 
 def test_evaluation_needs_every_symbol() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from ge_core.errors import GraphError, TextFormError
 from ge_core.ir import Builder, Graph, Layout, Location, Node, TensorType, constant_of, replace_node, source_of, symbol
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Constant, Value
+from ge_core.ir.graph import Value
 from ge_core.ir.parser import parse_graph
 from ge_core.ir.printer import constants_by_digest, print_graph
 from ge_core.ir.verifier import verify

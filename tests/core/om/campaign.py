@@ -29,8 +29,8 @@ import numpy as np
 import ge_core
 from ge_core.errors import GeError
 from ge_core.ir import Builder, Graph, Value, symbol
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Constant
 from ge_core.model_description import describe_file
 from ge_core.om import PartitionType, parse, read_container, serialize, write_container
 from ge_core.om.attributes import encode_map

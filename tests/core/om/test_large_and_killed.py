@@ -17,7 +17,7 @@ import pytest
 
 import ge_core
 from ge_core.ir import Builder, DType, Graph, TensorType
-from ge_core.ir.graph import Constant
+from ge_core.ir.constant import Constant
 from ge_core.model_description import describe_file
 from ge_core.om import PartitionType, open_container, writer
 

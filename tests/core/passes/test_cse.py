@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ge_core.ir import Builder, Graph, Location, symbol
-from ge_core.ir.graph import Constant
+from ge_core.ir.constant import Constant
 from ge_core.passes.cse import CommonSubexpressions
 from ge_core.passes.dce import DeadCode
 from tests.core.passes.rewriting import check, expected, normal, ops, rewritten, run

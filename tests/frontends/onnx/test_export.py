@@ -15,8 +15,9 @@ from onnx.backend.test.loader import load_model_tests
 import ge_core
 from ge_core.errors import InputError, UnsupportedError
 from ge_core.ir import Builder, Graph, TensorType, symbol
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import float32
-from ge_core.ir.graph import Constant, Region, Value
+from ge_core.ir.graph import Region, Value
 from ge_core.ir.verifier import verify
 from ge_core.reference.interpret import interpret
 from ge_frontend_onnx import exporter

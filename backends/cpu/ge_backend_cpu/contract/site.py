@@ -13,8 +13,9 @@ from ge_backend_cpu.contract.sides import Classify, classifier
 from ge_core.backend import Group, Refusal
 from ge_core.backend import operands as operands_of
 from ge_core.ir import dims
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Constant, Node, Value, constant_of
+from ge_core.ir.graph import Node, Value, constant_of
 from ge_core.ir.types import Shape
 from ge_core.ops.expression import Apply, Expr, expression_of
 from ge_core.ops.pointwise import POINTWISE

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ge_core.backend import Group, operands
-from ge_core.ir.graph import Constant, Node, Value, source_of
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Node, Value, source_of
 from ge_core.ir.types import Layout
 
 SMALL = 64

@@ -19,8 +19,9 @@ from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, result, source
 from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size
-from ge_core.ir.graph import Constant, Node, Value, constant_of
+from ge_core.ir.graph import Node, Value, constant_of
 from ge_core.ops.rnn import activations, directions
 
 _CELLS = {"RNN": "rnn", "GRU": "gru", "LSTM": "lstm", "ge.LSTM": "lstm"}

@@ -22,9 +22,10 @@ from ge_backend_cpu.kernel import Launch, Operand, Recipe, result, source
 from ge_backend_cpu.ops.conv import epilogue
 from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import float32
-from ge_core.ir.graph import Constant, Node
+from ge_core.ir.graph import Node
 
 ALLOWED = 2e-5
 """Error of a layer, relative to the largest element of its result."""

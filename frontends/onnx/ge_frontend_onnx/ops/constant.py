@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ge_core.ir.graph import Constant
+from ge_core.ir.constant import Constant
 
 from ..call import Call
 from ..registry import Results, converts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ge_core.ir.graph import Constant, Value
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Value
 
 from ..call import Call
 from ..registry import Results, converts

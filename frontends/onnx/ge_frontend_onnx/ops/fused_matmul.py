@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType, unpack
-from ge_core.ir.graph import Constant, Value, constant_of
+from ge_core.ir.graph import Value, constant_of
 from ge_core.ir.types import TensorType
 
 from ..call import Call

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ge_core.ir.graph import Constant, Value
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Value
 
 from ..call import Call
 from ..registry import Results, converts

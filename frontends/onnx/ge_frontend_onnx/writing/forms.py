@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from onnx import defs
 
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Constant, Node, Value, constant_of
+from ge_core.ir.graph import Node, Value, constant_of
 from ge_core.ir.types import TensorType
 from ge_core.ops.schema import schema
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
+from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType, pack
-from ge_core.ir.graph import Block, Constant, Graph, Names, Node, Region, Value, source_of
+from ge_core.ir.graph import Block, Graph, Names, Node, Region, Value, source_of
 from ge_core.ir.parser import parse_type
 from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 

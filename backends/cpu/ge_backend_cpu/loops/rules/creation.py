@@ -9,8 +9,9 @@ from ge_backend_cpu.loops.index import Affine, Unsupported
 from ge_backend_cpu.loops.reading import attribute, required
 from ge_backend_cpu.loops.registry import Operands, rule
 from ge_backend_cpu.loops.tensor import Index, Tensor, Tracer, single_index
+from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import int64
-from ge_core.ir.graph import Constant, Node
+from ge_core.ir.graph import Node
 
 
 @rule("ConstantOfShape")
