@@ -13,6 +13,7 @@ from ge_core.errors import ModelImportError
 from ge_core.regular_file import open_regular
 
 HEAD_BYTES = 4096
+OFFLINE_MODEL = b"IMOD"
 _ZIP_MAGIC = b"PK\x03\x04"
 
 
@@ -23,6 +24,11 @@ class Evidence:
     type_names: tuple[str, ...] = ()
     path: str | None = None
     head: bytes | None = None
+
+    @property
+    def is_offline_model(self) -> bool:
+        """Whether the file begins as every offline model (`.om`) does, ours and those of others."""
+        return self.head is not None and self.head.startswith(OFFLINE_MODEL)
 
     def __str__(self) -> str:
         return self.path if self.path is not None else f"an object of type {self.type_names[0]}"

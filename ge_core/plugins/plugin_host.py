@@ -246,6 +246,13 @@ class PluginHost:
 
     def _unclaimed(self, evidence: Evidence) -> ModelImportError:
         """The error for a model that nobody claims: who was asked, who could not be, and what would help."""
+        if evidence.is_offline_model:
+            return ModelImportError(
+                "this is an offline model, which is compiled already",
+                where=evidence,
+                expected="a model of a framework",
+                fix="open it with ge_core.load(path), and for another target with ge_core.load(path, target=...)",
+            )
         rows = self.statuses("frontend")
         readable = ", ".join(entry.name for entry in self.catalogue.entries if entry.kind == "frontend")
         details = [_asked(row) for row in rows] or ["no frontend is installed"]

@@ -7,7 +7,9 @@ import zipfile
 
 import pytest
 
+import ge_core
 from ge_core.errors import ModelImportError, PluginError
+from ge_core.ir import Builder, Graph
 from ge_core.plugins import Evidence, installed_catalogue
 from ge_core.plugins.evidence import gather
 
@@ -69,6 +71,21 @@ def test_nobodys_model_gets_the_list_of_frameworks(site):
 def test_a_path_that_does_not_exist_is_said_first(site, tmp_path):
     with pytest.raises(ModelImportError, match="no such file or folder"):
         site.host().recognise(str(tmp_path / "absent.onnx"))
+
+
+def test_an_offline_model_is_to_be_loaded(site, tmp_path):
+    site.add("one")
+    path = tmp_path / "net.om"
+    graph = Graph("net")
+    b = Builder(graph)
+    b.outputs(b.Neg(b.input("x", "float32", (2,))))
+    ge_core.compile(graph, target="reference").save(path)
+    with pytest.raises(ModelImportError, match="is an offline model, which is compiled already") as caught:
+        site.host().recognise(path)
+    assert str(path) in str(caught.value) and "ge_core.load(path)" in str(caught.value.fix)
+    path.write_bytes(b"IMO")
+    with pytest.raises(ModelImportError, match="no installed frontend recognises"):
+        site.host().recognise(path)
 
 
 def test_a_file_is_claimed_by_its_path(site, tmp_path):
