@@ -51,6 +51,8 @@ class TargetInfo:
         pools: memory pools in order of preference, name to capacity in bytes (None: no limit known).
         figures: what a cost model or a report may use (peak operations and bytes per second, cache sizes).
         copies_weights: `build` packs or copies every constant, so that the core need not copy them before.
+        native: an artifact's items are code that this machine would execute, so that those of a file need the user's
+            trust. Only the backend can say otherwise, never the file.
         available: whether the target can run here; `reason` says why not and what to install.
     """
 
@@ -61,6 +63,7 @@ class TargetInfo:
     pools: Mapping[str, int | None] = field(default_factory=lambda: {"memory": None})
     figures: Mapping[str, float | str] = field(default_factory=dict)
     copies_weights: bool = False
+    native: bool = True
     available: bool = True
     reason: str = ""
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ge_core import __version__, trust
 from ge_core.backend import Artifact
-from ge_core.compiler import CompileRequest, EntrySource, compile_entries, plain_graph, rebuilt_request
+from ge_core.compiler import (
+    CompileRequest,
+    EntrySource,
+    compile_entries,
+    plain_graph,
+    rebuilt_request,
+    target_info,
+)
 from ge_core.errors import BackendError, OfflineModelError
 from ge_core.ir.graph import Graph
 from ge_core.model import CompiledModel, Provenance
@@ -19,6 +27,7 @@ from ge_core.plugins import Plugin, host
 from ge_core.report import CompileReport
 from ge_core.signature import Signature
 
+NOT_TRUSTED = "the file's native code is not trusted here: it was compiled again"
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -31,6 +40,7 @@ def save_model(model: CompiledModel, path: str | os.PathLike[str]) -> None:
     artifact, provenance = model.artifact, model.provenance
     report = model.report.to_json()
     report["seconds"] = {}  # equal models give equal files
+    report["notices"] = [notice for notice in model.report.notices if notice != NOT_TRUSTED]  # of the file before
     plans = artifact.plans if artifact.store_plans else {}
     metadata = {
         "ge": __version__,
@@ -79,11 +89,17 @@ def load_model(
     found = _Metadata(stored)
     plugin = host().backend(found.provenance.backend if target is None else target)
     same = target is None or target == found.provenance.target
-    known = not found.native or trusted or trust.is_known(stored.digests[PartitionType.MODEL_DEF])
+    known = trusted or not same or not _is_native(stored, found, plugin)
+    known = known or trust.is_known(stored.digests[PartitionType.MODEL_DEF])
     if same and known and not rebuild:
         return _reopened(stored, found, plugin)
-    notices = () if known or not same else ("the file's native code is not trusted here: it was compiled again",)
+    notices = () if known or rebuild else (NOT_TRUSTED,)
     return _rebuilt(stored.entries, found, plugin, target or found.provenance.target, notices)
+
+
+def _is_native(stored: StoredModel, found: _Metadata, plugin: Plugin) -> bool:
+    """Whether opening the file as it is could execute code out of it; a file that denies it is not believed."""
+    return found.native or (bool(stored.items) and target_info(plugin.backend(), found.provenance.target).native)
 
 
 def _reopened(stored: StoredModel, found: _Metadata, plugin: Plugin) -> CompiledModel:
@@ -117,18 +133,18 @@ def _rebuilt(
     graphs: Mapping[str, Graph], found: _Metadata, plugin: Plugin, target: str, notices: tuple[str, ...]
 ) -> CompiledModel:
     old = found.provenance
-    request = CompileRequest(
+    request = rebuilt_request(
+        CompileRequest(
+            plugin, target, found.precision, frozenset(old.switches), old.options, old.framework, notices=notices
+        ),
         plugin,
         target,
-        found.precision,
-        frozenset(old.switches),
-        {**old.options, "share_weights": True},
-        old.framework,
-        notices=notices,
     )
     signatures = found.signatures(graphs)
     sources = {name: EntrySource(plain_graph(graph), signatures[name]) for name, graph in graphs.items()}
-    return compile_entries(sources, rebuilt_request(request, plugin, target))
+    model = compile_entries(sources, replace(request, options={**request.options, "share_weights": True}))
+    model.provenance = replace(model.provenance, options=request.options)  # the file, not the user, shares its weights
+    return model
 
 
 class _Metadata:

@@ -22,12 +22,22 @@ def cache_folder() -> Path:
 
 def remember(digest: bytes) -> None:
     """Trust the file with this digest from now on; a cache that cannot be written is no error."""
-    folder = cache_folder() / "trusted"
+    folder = _folder()
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / digest.hex()).touch()
 
 
 def is_known(digest: bytes) -> bool:
-    """Whether this user wrote the file with this digest."""
-    return (cache_folder() / "trusted" / digest.hex()).is_file()
+    """Whether this user wrote the file with this digest; a folder that others can write to says nothing."""
+    folder = _folder()
+    try:
+        state = folder.stat()
+    except OSError:
+        return False
+    private = state.st_uid == os.geteuid() and not state.st_mode & 0o022
+    return private and (folder / digest.hex()).is_file()
+
+
+def _folder() -> Path:
+    return cache_folder() / "trusted"

@@ -39,7 +39,12 @@ class ReferenceBackend:
 
     def targets(self) -> Sequence[TargetInfo]:
         return [
-            TargetInfo(name=TARGET, description="numpy kernels of our own: complete, slow", dtypes=frozenset(DTYPES))
+            TargetInfo(
+                name=TARGET,
+                description="numpy kernels of our own: complete, slow",
+                dtypes=frozenset(DTYPES),
+                native=False,
+            )
         ]
 
     def check(self, graph: Graph, target: str, options: Options) -> list[Problem]:

@@ -10,7 +10,9 @@ import pytest
 
 import ge_core
 from ge_backend_cpu.backend import CpuBackend, best_level
+from ge_backend_cpu.elf import Code
 from ge_backend_cpu.isa import Isa, host
+from ge_backend_cpu.kernel import Kernel
 from ge_core import trust
 from ge_core.backend import Implementation, Options, Storage
 from ge_core.errors import BackendError, GeError
@@ -119,6 +121,16 @@ def test_files_of_others_are_compiled_again(tmp_path: Path, monkeypatch: pytest.
     reference = ge_core.load(path, target="reference")
     for found in (loaded, trusted, reference):
         assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(found(*inputs), want, strict=True))
+    with monkeypatch.context() as once:
+
+        def nothing(kernels: Sequence[Kernel], *_: object) -> list[Code]:
+            assert not kernels  # they were compiled here before
+            return []
+
+        once.setattr("ge_backend_cpu.compile._compile", nothing)
+        again = ge_core.load(path)
+        assert "not trusted" in str(again.report.notices)
+        assert all(np.array_equal(a, b) for a, b in zip(again(*inputs), loaded(*inputs), strict=True))
     loaded.save(path)
     assert trust.is_known(open_model(path).digests[PartitionType.MODEL_DEF])
     rebuilt = ge_core.load(path, rebuild=True)
