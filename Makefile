@@ -42,7 +42,7 @@ lint-types: environment
 	$(python) -m mypy
 
 zoo: environment
-	$(python) bench/zoo.py
+	for list in torch tensorflow paddle mindspore; do $(python) bench/zoo.py --list $$list || exit 1; done
 	$(python) bench/zoo_onnx.py
 	GE_HOSTILE=6000 GE_NODE_CASES=all $(python) -m pytest -q tests/frontends/onnx/test_hostile.py tests/frontends/onnx/test_target.py
 

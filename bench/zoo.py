@@ -1,15 +1,17 @@
-"""Imports, compiles and compares the list of models, one process for each; `make zoo` runs it.
+"""Imports, compiles and compares the lists of models, one process for each model; `make zoo` runs it.
 
     python bench/zoo.py [names ...]     run what has no result at this commit yet; a name may be a part of names
+    python bench/zoo.py --list paddle   another list than PyTorch's: bench/zoo_paddle.py and bench/framework_paddle.py
     python bench/zoo.py --again         run all of them again
     python bench/zoo.py --table         print the table of the results, in Markdown
 
-Each result is written to bench/results/zoo_torch.json at once, so that an interrupted run goes on where it was.
+Each result is written to bench/results/zoo_<list>.json at once, so that an interrupted run goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import platform
@@ -18,14 +20,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bench.framework import Example, Framework
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "bench" / "results" / "zoo_torch.json"
-PACKAGES = ("torch", "torchvision", "timm", "transformers", "numpy")
+RESULTS = ROOT / "bench" / "results"
+LISTS = ("torch", "tensorflow", "paddle", "mindspore")
 SECONDS_ALLOWED = 1800
 TOLERANCE = 1e-4  # of the largest value of each result
 
@@ -33,43 +38,57 @@ TOLERANCE = 1e-4  # of the largest value of each result
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--list", choices=LISTS, default="torch")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--names", dest="print_names", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     sys.path[:0] = [str(ROOT)]
-    if given.one:
-        print(json.dumps(run_model(given.one)))
-        return 0
     if given.table:
-        print(table(read_results()["models"]))
+        print(table(read_results(given.list)["models"]))
         return 0
-    return run_list(given.names, given.again)
+    if not given.one and not given.print_names:
+        return run_list(given.list, given.names, given.again)
+    framework: Framework = importlib.import_module(f"bench.framework_{given.list}").FRAMEWORK
+    if given.one:
+        print(json.dumps(run_model(framework, given.one)))
+    else:
+        print(json.dumps({"models": list(models(given.list)), "packages": list(framework.packages)}))
+    return 0
 
 
-def run_list(names: Sequence[str], again: bool) -> int:
-    """Run the chosen models that have no result yet; 1 when one of them failed."""
-    from bench.zoo_torch import MODELS
-
-    results = read_results()
+def run_list(name: str, chosen: Sequence[str], again: bool) -> int:
+    """Run the chosen models of a list that have no result yet; 1 when one of them failed."""
+    listed = listing(name)
+    results = read_results(name)
     commit = current_commit()
-    for name in MODELS:
-        if names and not any(part in name for part in names):
+    for model in listed["models"]:
+        if chosen and not any(part in model for part in chosen):
             continue
-        if not again and results["models"].get(name, {}).get("commit") == commit:
+        if not again and results["models"].get(model, {}).get("commit") == commit:
             continue
-        row = in_process(name)
-        results["models"][name] = {**row, "commit": commit}
-        ordered = {n: results["models"][n] for n in MODELS if n in results["models"]}
-        write_results({"versions": versions(), "commit": commit, "models": ordered})
-        print(f"{name}: {row['status']} {row.get('message', '')}".rstrip(), flush=True)
-    wrong = [name for name, row in read_results()["models"].items() if row["status"] == "failed"]
+        row = in_process(name, "--one", model)
+        results = read_results(name)  # another run may have added to it
+        results["models"][model] = {**row, "commit": commit}
+        ordered = {n: results["models"][n] for n in listed["models"] if n in results["models"]}
+        write_results(name, {"versions": versions(listed["packages"]), "commit": commit, "models": ordered})
+        print(f"{model}: {row['status']} {row.get('message', '')}".rstrip(), flush=True)
+    wrong = [model for model, row in read_results(name)["models"].items() if row["status"] == "failed"]
     return 1 if wrong else 0
 
 
-def in_process(name: str) -> dict[str, Any]:
-    """Run one model in a process of its own."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--one", name]
+def listing(name: str) -> dict[str, Any]:
+    """The names of a list's models and its packages, read in a process of its own: it imports the framework."""
+    row = in_process(name, "--names")
+    if "models" not in row:
+        raise SystemExit(f"bench/zoo_{name}.py cannot be read: {row.get('message')}")
+    return row
+
+
+def in_process(name: str, *arguments: str) -> dict[str, Any]:
+    """Run this program for one model in a process of its own; what it printed last."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--list", name, *arguments]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_ALLOWED, env=env, check=False)
@@ -83,54 +102,44 @@ def in_process(name: str) -> dict[str, Any]:
     return {"status": "failed", "message": f"exit code {done.returncode}: {last[:200]}"}
 
 
-def run_model(name: str) -> dict[str, Any]:
+def run_model(framework: Framework, name: str) -> dict[str, Any]:
     """Import, compile, run, save, load and compare one model.
 
     Returns:
-        status (ok, refused by torch, failed), operators of torch's graph, seconds of torch's export and of our
-        import (processor time), peak memory after the import, nodes before and after optimisation, arena and its
-        lower bound in bytes, the largest error relative to a result's largest value, and the values tried of
-        each symbolic size.
+        status (ok, refused by the framework, failed), operators of the framework's graph, seconds of its tracing and
+        of our import (processor time), peak memory after the import, nodes before and after optimisation, arena and
+        its lower bound in bytes, host steps, the largest error relative to a result's largest value on the default
+        target and on the reference, and the values tried of each symbolic size.
     """
-    import warnings
-
-    import torch
-
-    from bench.zoo_torch import MODELS, UNEXPORTABLE
     from ge_core.errors import GeError, ModelImportError
 
-    warnings.filterwarnings("ignore")
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
+    framework.prepare()
     try:
-        return _measured(MODELS[name]())
+        return _measured(framework, models(framework.name)[name]())
     except ModelImportError as error:
-        refused = name in UNEXPORTABLE and "torch.export cannot trace" in error.what
-        return {"status": "refused by torch" if refused else "failed", "message": error.what[:300]}
+        refused = framework.refused(name, error.what)
+        status = f"refused by {framework.name}" if refused else "failed"
+        return {"status": status, "message": error.what[:300] if refused else str(error)[:2000]}
     except (GeError, AssertionError) as error:
         return {"status": "failed", "message": str(error)[:2000]}
 
 
-def _measured(example: Any) -> dict[str, Any]:
-    import torch
-
+def _measured(framework: Framework, example: Example) -> dict[str, Any]:
     import ge_core
     from ge_core.ir.traverse import walk
     from ge_core.reference.interpret import interpret
 
-    # modules that are loaded on first use are no part of an import's time
-    ge_core.import_model(torch.nn.Linear(1, 1).eval(), (torch.zeros(1, 1),), framework="torch")
-    with TorchTime() as torch_time:
+    with framework.tracing() as traced:
         started = time.process_time()
         graph = ge_core.import_model(
-            example.model, example.args, example.kwargs, framework="torch", dynamic_shapes=example.shapes
+            example.model, example.args, example.kwargs, framework=framework.name, dynamic_shapes=example.shapes
         )
         imported = time.process_time() - started
     row: dict[str, Any] = {
         "status": "ok",
-        "operators": torch_time.operators,
-        "export_seconds": round(torch_time.seconds, 3),
-        "import_seconds": round(imported - torch_time.seconds, 3),
+        "operators": traced.operators,
+        "export_seconds": round(traced.seconds, 3),
+        "import_seconds": round(imported - traced.seconds, 3),
     }
     row["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     if not example.values:
@@ -139,142 +148,77 @@ def _measured(example: Any) -> dict[str, Any]:
     compiled = ge_core.compile(graph, example.args, example.kwargs)
     report = compiled.report
     memory = report.memory["main"]
+    row["target"] = compiled.target
     row["nodes"] = [report.nodes["imported"], report.nodes["optimised"]]
     row["arena"], row["lower_bound"] = memory.arena, memory.lower_bound
-    calls = Calls(example, compiled)
-    first, *others = calls.sizes()
-    args, kwargs = calls.at(first)
-    expected = calls.original(args, kwargs)
-    arrays = calls.arrays(args, kwargs)
-    errors = [largest_error(expected, interpret(graph, arrays)[0]), largest_error(expected, compiled(*args, **kwargs))]
+    row["host_steps"] = len(report.host_steps)
+    arrays = framework.arrays(example)
+    sizes = tried_sizes(compiled, arrays)
+    original = framework.original(example)
+    expected = framework.call(original, example, arrays)
+    row["reference_error"] = float(f"{largest_error(expected, interpret(graph, arrays)[0]):.2g}")
+    errors = [largest_error(expected, framework.call(compiled, example, arrays))]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.om"
         compiled.save(path)
-        loaded = ge_core.load(path)
-        errors.append(largest_error(expected, loaded(*args, **kwargs)))
-    for sizes in others:
-        args, kwargs = calls.at(sizes)
-        errors.append(largest_error(calls.original(args, kwargs), compiled(*args, **kwargs)))
+        errors.append(largest_error(expected, framework.call(ge_core.load(path), example, arrays)))
+    for other in sizes[1:]:
+        arrays = at_sizes(compiled, arrays, other)
+        expected = framework.call(original, example, arrays)
+        errors.append(largest_error(expected, framework.call(compiled, example, arrays)))
     row["error"] = float(f"{max(errors):.2g}")
-    if not row["error"] <= TOLERANCE:
-        row |= {"status": "failed", "message": f"the largest error is {row['error']:.1e}, allowed {TOLERANCE:.0e}"}
-    row["sizes"] = {name: [sizes[name] for sizes in (first, *others)] for name in first}
+    worst = max(row["error"], row["reference_error"])
+    if not worst <= TOLERANCE:
+        row |= {"status": "failed", "message": f"the largest error is {worst:.1e}, allowed {TOLERANCE:.0e}"}
+    row["sizes"] = {name: [chosen[name] for chosen in sizes] for name in sizes[0]}
     return row
 
 
-class TorchTime:
-    """Processor time that torch spends on exporting, and the size of the graph that it gives.
+def tried_sizes(compiled: Any, arrays: Sequence[Any]) -> list[dict[str, int]]:
+    """The example's symbolic sizes, then one more of each, then the least that are allowed (at least 1)."""
+    from ge_core.ir import dims
 
-    Attributes:
-        seconds: in torch.export.export and in run_decompositions.
-        operators: calls of operators in the last graph.
-    """
-
-    def __init__(self) -> None:
-        self.seconds, self.operators = 0.0, 0
-
-    def __enter__(self) -> TorchTime:
-        import torch
-
-        self._saved = torch.export.export, torch.export.ExportedProgram.run_decompositions
-        torch.export.export = self._timed(self._saved[0])
-        torch.export.ExportedProgram.run_decompositions = self._timed(self._saved[1])
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        import torch
-
-        torch.export.export, torch.export.ExportedProgram.run_decompositions = self._saved
-
-    def _timed(self, function: Any) -> Any:
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            started = time.process_time()
-            program = function(*args, **kwargs)
-            self.seconds += time.process_time() - started
-            self.operators = sum(node.op == "call_function" for node in program.graph.nodes)
-            return program
-
-        return timed
+    example: dict[str, int] = {}
+    least: dict[str, int] = {}
+    for value, array in zip(compiled.graph.inputs, arrays, strict=True):
+        for size, actual in zip(value.shape, array.shape, strict=True):
+            for symbol in dims.symbols(size):
+                if size == dims.symbol(symbol.name, symbol.lo, symbol.hi):
+                    example[symbol.name], least[symbol.name] = actual, max(symbol.lo, 1)
+    found = [example]
+    for sizes in ({name: size + 1 for name, size in example.items()}, least):
+        if sizes not in found:
+            found.append(sizes)
+    return found
 
 
-class Calls:
-    """Example calls of a model at several sizes."""
+def at_sizes(compiled: Any, arrays: Sequence[Any], sizes: Mapping[str, int]) -> list[Any]:
+    """Values like the given ones for these sizes."""
+    import numpy as np
 
-    def __init__(self, example: Any, compiled: Any) -> None:
-        self.example, self.compiled = example, compiled
-        self.shapes = [value.shape for value in compiled.graph.inputs]
+    from ge_core.ir import dims
 
-    def sizes(self) -> list[dict[str, int]]:
-        """The example's sizes, then one more of each, then the least that are allowed (at least 1)."""
-        from ge_core.ir import dims
-
-        example: dict[str, int] = {}
-        least: dict[str, int] = {}
-        for shape, array in zip(self.shapes, self.arrays(self.example.args, self.example.kwargs), strict=True):
-            for size, actual in zip(shape, array.shape, strict=True):
-                for symbol in dims.symbols(size):
-                    if size == dims.symbol(symbol.name, symbol.lo, symbol.hi):
-                        example[symbol.name], least[symbol.name] = actual, max(symbol.lo, 1)
-        found = [example]
-        for sizes in ({name: size + 1 for name, size in example.items()}, least):
-            if sizes not in found:
-                found.append(sizes)
-        return found
-
-    def at(self, sizes: Mapping[str, int]) -> tuple[list[Any], dict[str, Any]]:
-        """The example call with tensors of other sizes; values are like the example's."""
-        import torch
-
-        from ge_core.ir import dims
-
-        shapes = iter(self.shapes)
-
-        def visit(value: Any) -> Any:
-            if not isinstance(value, torch.Tensor):
-                return value
-            shape = [dims.evaluate(size, sizes) for size in next(shapes)]
-            if list(value.shape) == shape:
-                return value.clone()
-            if value.dtype.is_floating_point:
-                return torch.randn(shape).to(value.dtype)
-            return torch.randint(int(value.min()), int(value.max()) + 1, shape).to(value.dtype)
-
-        tree = torch.utils._pytree
-        args = [tree.tree_map(visit, value) for value in self.example.args]
-        return args, {key: tree.tree_map(visit, value) for key, value in self.example.kwargs.items()}
-
-    def arrays(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The tensors of a call as the graph takes them."""
-        import torch
-
-        leaves = torch.utils._pytree.tree_leaves((list(args), dict(kwargs)))
-        return [leaf.numpy() for leaf in leaves if isinstance(leaf, torch.Tensor)]
-
-    def original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What the model itself returns, called with copies of its arguments, which it may write."""
-        import torch
-
-        def clone(value: Any) -> Any:
-            return value.clone() if isinstance(value, torch.Tensor) else value
-
-        tree = torch.utils._pytree
-        with torch.no_grad():
-            return self.example.model(*tree.tree_map(clone, list(args)), **tree.tree_map(clone, dict(kwargs)))
+    random = np.random.default_rng(0)
+    found = []
+    for value, array in zip(compiled.graph.inputs, arrays, strict=True):
+        shape = tuple(int(dims.evaluate(size, sizes)) for size in value.shape)
+        if array.shape != shape and array.dtype.kind == "f":
+            array = random.standard_normal(shape).astype(array.dtype)
+        elif array.shape != shape:
+            array = random.integers(int(array.min()), int(array.max()) + 1, shape).astype(array.dtype)
+        found.append(array)
+    return found
 
 
-def largest_error(expected: Any, result: Any) -> float:
+def largest_error(expected: Sequence[Any], result: Sequence[Any]) -> float:
     """The largest error of all tensors, relative to the largest value of each; infinite when one does not fit."""
     import numpy as np
-    import torch
 
-    tree = torch.utils._pytree
-    ours = [leaf for leaf in tree.tree_leaves(result) if leaf is not None]
-    theirs = [leaf for leaf in tree.tree_leaves(expected) if leaf is not None]
-    if len(ours) != len(theirs):
+    if len(result) != len(expected):
         return float("inf")
     worst = 0.0
-    for a, b in zip(ours, theirs, strict=True):
-        left, right = np.asarray(a), np.asarray(b.detach() if isinstance(b, torch.Tensor) else b)
+    for a, b in zip(result, expected, strict=True):
+        left, right = np.asarray(a), np.asarray(b)
         if left.shape != right.shape or left.dtype != right.dtype:
             return float("inf")
         left, right = left.astype(np.float64), right.astype(np.float64)
@@ -289,9 +233,15 @@ def largest_error(expected: Any, result: Any) -> float:
     return worst
 
 
-def versions() -> dict[str, str]:
+def models(name: str) -> Mapping[str, Callable[[], Example]]:
+    """The list of models of a framework."""
+    found: Mapping[str, Callable[[], Example]] = importlib.import_module(f"bench.zoo_{name}").MODELS
+    return found
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
     """Versions of what a result depends on."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
 
 
 def current_commit() -> str:
@@ -300,27 +250,28 @@ def current_commit() -> str:
     return done.stdout.strip()
 
 
-def read_results() -> dict[str, Any]:
-    """The stored results; an empty table when there are none."""
-    if not RESULTS.exists():
+def read_results(name: str) -> dict[str, Any]:
+    """The stored results of a list; an empty table when there are none."""
+    path = RESULTS / f"zoo_{name}.json"
+    if not path.exists():
         return {"models": {}}
-    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
-def write_results(results: Mapping[str, Any]) -> None:
+def write_results(name: str, results: Mapping[str, Any]) -> None:
     """Write the results, a line for each model, whole or not at all."""
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in results["models"].items())
     head = "".join(f" {json.dumps(key)}: {json.dumps(results[key])},\n" for key in ("versions", "commit"))
-    part = RESULTS.with_suffix(".part")
+    part = RESULTS / f"zoo_{name}.part"
     part.write_text(f'{{\n{head} "models": {{\n{rows}\n }}\n}}\n', encoding="utf-8")
-    part.replace(RESULTS)
+    part.replace(RESULTS / f"zoo_{name}.json")
 
 
 HEAD = (
-    "| model | operators | export s | import s | nodes | arena ÷ bound | largest error | sizes tried |\n"
-    "|---|---|---|---|---|---|---|---|"
+    "| model | operators | export s | import s | nodes | arena ÷ bound | host steps | largest error | sizes tried |\n"
+    "|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -331,16 +282,16 @@ def table(models: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _line(name: str, row: Mapping[str, Any]) -> str:
     if row["status"] != "ok":
-        return f"| {name} | {row['status']} | | | | | | |"
+        return f"| {name} | {row['status']} | | | | | | | |"
     before, after = row["nodes"]
     seconds = f"{row['export_seconds']:.2f} | {row['import_seconds']:.2f}"
     if after is None:
-        return f"| {name} | {row['operators']} | {seconds} | {before} | | not run | |"
+        return f"| {name} | {row['operators']} | {seconds} | {before} | | | not run | |"
     ratio = row["arena"] / row["lower_bound"] if row["lower_bound"] else 1.0
     sizes = "; ".join(f"{key} {_numbers(values)}" for key, values in row["sizes"].items()) or "static"
-    return (
-        f"| {name} | {row['operators']} | {seconds} | {before} → {after} | {ratio:.3f} | {row['error']:.1e} | {sizes} |"
-    )
+    error = max(row["error"], row.get("reference_error", 0.0))
+    measured = f"{ratio:.3f} | {row.get('host_steps', '')} | {error:.1e}"
+    return f"| {name} | {row['operators']} | {seconds} | {before} → {after} | {measured} | {sizes} |"
 
 
 def _numbers(values: Iterable[int]) -> str:

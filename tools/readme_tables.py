@@ -22,21 +22,28 @@ RESULTS = ROOT / "bench" / "results"
 _TABLE = re.compile(r"(<!-- table: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def _zoo_torch(results: dict[str, Any]) -> str:
-    from bench.zoo import table
+def _zoo(name: str, framework: str) -> Callable[[dict[str, Any]], str]:
+    def make(results: dict[str, Any]) -> str:
+        from bench.zoo import table
 
-    rows = results["models"]
-    good = sum(row["status"] == "ok" and "error" in row for row in rows.values())
-    imported = sum(row["status"] == "ok" and "error" not in row for row in rows.values())
-    refused = sum(row["status"] == "refused by torch" for row in rows.values())
-    made = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    head = f"{good} of {len(rows)} models agree with PyTorch, {imported} is imported without weights and not run; "
-    head += f"torch.export itself refuses {refused}."
-    return f"{head} Measured with {made}.\n\n{table(rows)}"
+        rows = results["models"]
+        good = sum(row["status"] == "ok" and "error" in row for row in rows.values())
+        imported = sum(row["status"] == "ok" and "error" not in row for row in rows.values())
+        refused = sum(row["status"] == f"refused by {name}" for row in rows.values())
+        made = ", ".join(f"{package} {version}" for package, version in results["versions"].items())
+        head = f"{good} of {len(rows)} models agree with {framework}"
+        head += f", {imported} is imported without weights and not run" if imported else ""
+        head += f"; {framework}'s own export refuses {refused}" if refused else ""
+        return f"{head}. Measured with {made}.\n\n{table(rows)}"
+
+    return make
 
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
-    "zoo_torch": ("zoo_torch.json", _zoo_torch),
+    "zoo_torch": ("zoo_torch.json", _zoo("torch", "PyTorch")),
+    "zoo_tensorflow": ("zoo_tensorflow.json", _zoo("tensorflow", "TensorFlow")),
+    "zoo_paddle": ("zoo_paddle.json", _zoo("paddle", "Paddle")),
+    "zoo_mindspore": ("zoo_mindspore.json", _zoo("mindspore", "MindSpore")),
 }
 
 
