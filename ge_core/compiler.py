@@ -10,11 +10,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from ge_core.backend import Backend, Precision, TargetInfo, planned, problems_error
+from ge_core.backend import Backend, Precision, Problem, TargetInfo, planned, problems_error
 from ge_core.errors import GeError, InputError, OptionError
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.constant import Constant
 from ge_core.ir.graph import Graph
+from ge_core.ir.location import UNKNOWN
 from ge_core.ir.traverse import values, walk
 from ge_core.ir.types import TensorType
 from ge_core.model import CompiledModel, Provenance
@@ -157,7 +158,8 @@ def compile_entries(
                 optimise(graph, ctx=context)
             report.nodes["optimised"] = report.nodes.get("optimised", 0) + count_nodes(graph)
             operators.update(node.op for node in walk(graph))
-            problems = backend.check(graph, request.target, request.backend_options)
+            problems = unknown_ranks(graph) if backend.kind == "whole" else []
+            problems += backend.check(graph, request.target, request.backend_options)
             if problems:
                 raise problems_error(problems, request.target)
             PassManager(tuple(backend.passes(request.target, request.backend_options)), "legalise")(graph, context)
@@ -219,6 +221,20 @@ def target_info(backend: Backend, target: str) -> TargetInfo:
     if target not in found:
         raise OptionError(f"the backend has no target {target!r}", expected=", ".join(sorted(found)))
     return found[target]
+
+
+def unknown_ranks(graph: Graph) -> list[Problem]:
+    """What a target that runs nothing on the host cannot take: values whose rank only the data decide."""
+    return [
+        Problem(
+            f"the number of axes of %{v.name} depends on data",
+            UNKNOWN if v.producer is None else v.producer.loc,
+            "fix the sizes or the shape that it is computed from",
+            v.name if v.producer is None else v.producer.op,
+        )
+        for v in values(graph)
+        if isinstance(v.type, TensorType) and v.type.shape is None
+    ]
 
 
 def pass_context(request: CompileRequest) -> PassContext:

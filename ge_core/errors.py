@@ -86,6 +86,12 @@ class GraphError(GeError):
     code = "GE300"
 
 
+class UnknownRankError(GraphError):
+    """A shape is asked of a value whose rank only the data decide."""
+
+    code = "GE303"
+
+
 class TypeRuleError(GraphError):
     """An operator's inputs or attributes break its type or shape rule."""
 

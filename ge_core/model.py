@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ge_core.backend import Artifact, Executable
 from ge_core.errors import BackendError, InputError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.graph import Graph, Value
-from ge_core.ir.types import SequenceType, TensorType
+from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 from ge_core.plan.states import StateStore
 from ge_core.report import CompileReport
 from ge_core.signature import Signature
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ge_core.plan.plan import ExecutionPlan
     from ge_core.plan.profile import StepTime
     from ge_core.plugins import Plugin
+
+    Owner: TypeAlias = tuple[Plugin, object]
 
 MAIN = "main"
 
@@ -158,23 +160,13 @@ class Entry:
     def outputs(self) -> tuple[InputSpec, ...]:
         return _specs(self.signature.output_names, self.graph.outputs)
 
-    def arrays(self, leaves: Sequence[object]) -> tuple[list[Any], tuple[Plugin, object] | None]:
+    def arrays(self, leaves: Sequence[object]) -> tuple[list[Any], Owner | None]:
         """The call's tensors as C-contiguous arrays, checked, and whose tensors they were."""
         found: list[Any] = []
-        owner: tuple[Plugin, object] | None = None
+        owner: Owner | None = None
         for name, value, leaf in zip(self.signature.input_names, self.graph.inputs, leaves, strict=True):
-            if isinstance(value.type, SequenceType):
-                if not isinstance(leaf, (list, tuple)):
-                    raise InputError(f"input {name!r} is {_kind(leaf)}", expected=f"a list of tensors ({value.type})")
-                items = [_to_array(item, owner) for item in leaf]
-                owner = owner or next((o for _, o in items if o is not None), None)
-                found.append([np.ascontiguousarray(array) for array, _ in items])
-                continue
-            array, new_owner = _to_array(leaf, owner, value)
-            owner = owner or new_owner
-            if array is None:
-                raise InputError(f"input {name!r} is {_kind(leaf)}", expected=f"a tensor: {value.type}")
-            found.append(_checked(name, value, array))
+            given, owner = _argument(name, value.type, leaf, owner)
+            found.append(given)
         return found, owner
 
 
@@ -281,17 +273,41 @@ def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[InputSpec, ..
     return tuple(specs)
 
 
-def _to_array(
-    leaf: object, owner: tuple[Plugin, object] | None, value: Value | None = None
-) -> tuple[np.ndarray | None, tuple[Plugin, object] | None]:
+def _argument(name: str, declared: Type, leaf: object, owner: Owner | None) -> tuple[Any, Owner | None]:
+    """One input of a call, checked: an array, a list of arrays for a sequence, None for an optional that is empty.
+
+    Returns:
+        it, and whose tensors they are as far as that is known by now.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if isinstance(declared, OptionalType):
+        return (None, owner) if leaf is None else _argument(name, declared.element, leaf, owner)
+    if isinstance(declared, SequenceType):
+        if not isinstance(leaf, (list, tuple)):
+            raise InputError(f"input {name!r} is {_kind(leaf)}", expected=f"a list of tensors ({declared})")
+        items = []
+        for i, item in enumerate(leaf):
+            array, owner = _argument(f"{name}[{i}]", declared.element, item, owner)
+            items.append(array)
+        return items, owner
+    array, new_owner = _to_array(leaf, owner, declared)
+    if leaf is None:
+        raise InputError(f"input {name!r} is missing", expected=f"a tensor: {declared}")
+    if array is None:
+        raise InputError(f"input {name!r} is {_kind(leaf)}", expected=f"a tensor: {declared}")
+    return _checked(name, declared, array), owner or new_owner
+
+
+def _to_array(leaf: object, owner: Owner | None, declared: TensorType) -> tuple[np.ndarray | None, Owner | None]:
     """A tensor of any kind as an array, and whose it is; None for what is no tensor."""
     if isinstance(leaf, np.ndarray):
         return leaf, None
     if isinstance(leaf, np.generic):
         return np.asarray(leaf), None
     if isinstance(leaf, (bool, int, float)):
-        scalar = value is not None and isinstance(value.type, TensorType) and value.type.rank == 0
-        return (np.asarray(leaf).astype(value.dtype.numpy), None) if scalar and value is not None else (None, None)
+        return (np.asarray(leaf).astype(declared.dtype.numpy), None) if declared.rank == 0 else (None, None)
     if owner is not None and type(leaf) is type(owner[1]):
         return owner[0].tensor_to_numpy(leaf), None
     from ge_core.plugins import host
@@ -300,28 +316,27 @@ def _to_array(
     return (None, None) if plugin is None else (plugin.tensor_to_numpy(leaf), (plugin, leaf))
 
 
-def _checked(name: str, value: Value, array: np.ndarray) -> np.ndarray:
-    type = value.type
-    if not isinstance(type, TensorType):
-        raise InputError(f"input {name!r} is a tensor", expected=str(type))
-    wanted = type.dtype.numpy
+def _checked(name: str, declared: TensorType, array: np.ndarray) -> np.ndarray:
+    wanted = declared.dtype.numpy
     if array.dtype != wanted:
-        if type.dtype.kind == "string" and array.dtype.kind in "USO":
+        if declared.dtype.kind == "string" and array.dtype.kind in "USO":
             return array.astype(object)
         raise InputError(
             f"input {name!r} has element type {array.dtype}",
-            expected=f"{type.dtype}",
+            expected=f"{declared.dtype}",
             fix=f"convert it first, for example {name}.astype({str(wanted)!r}) or {name}.to(...)",
         )
-    if type.shape is not None and array.ndim != len(type.shape):
+    if declared.shape is not None and array.ndim != len(declared.shape):
         raise InputError(
             f"input {name!r} has shape {list(array.shape)}, which is rank {array.ndim}",
-            expected=f"rank {len(type.shape)}: {type}",
+            expected=f"rank {len(declared.shape)}: {declared}",
         )
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def _to_tensor(plugin: Plugin, output: Any, like: object) -> Any:
+    if output is None:
+        return None
     if isinstance(output, list):
         return [_to_tensor(plugin, item, like) for item in output]
     return plugin.tensor_from_numpy(output, like)

@@ -133,8 +133,6 @@ def flatten(tree: Tree, value: object, where: str, found: dict[int, object]) -> 
             within it say where.
     """
     if isinstance(tree, Slot):
-        if value is None:
-            raise InputError("a tensor is missing", where=where, expected="a tensor, got None")
         found[tree.index] = value
         return
     if isinstance(tree, Constant):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ge_core.errors import GraphError
+from ge_core.errors import GraphError, UnknownRankError
 from ge_core.ir.constant import Constant, Content, content_of
 from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.dtype import DType
@@ -72,10 +72,10 @@ class Value:
 
     @property
     def shape(self) -> tuple[Size, ...]:
-        """The shape; an unknown rank raises GraphError."""
+        """The shape; an unknown rank raises UnknownRankError."""
         shape = self.tensor.shape
         if shape is None:
-            raise GraphError(f"value {self.name} has unknown rank")
+            raise UnknownRankError(f"value {self.name} has unknown rank")
         return shape
 
     @property

@@ -16,7 +16,7 @@ Shape: TypeAlias = tuple[Size, ...]
 
 @dataclass(frozen=True)
 class TensorType:
-    """A tensor's element type and shape; `shape` None is an unknown rank (imported graphs only)."""
+    """A tensor's element type and shape; `shape` None is a rank that only the data decide."""
 
     dtype: DType
     shape: Shape | None

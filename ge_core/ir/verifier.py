@@ -2,9 +2,8 @@
 
 | stage | what holds beyond the rules of all |
 |---|---|
-| imported | unknown ranks are legal |
-| optimised, legal | ranks are known; no layouts, no groups, no ge.Relayout |
-| selected | ranks are known; groups and layouts are legal |
+| imported, optimised, legal | no layouts, no groups, no ge.Relayout |
+| selected | groups and layouts are legal |
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ge_core.ir import dims
 from ge_core.ir.dims import Symbol
 from ge_core.ir.graph import Block, Graph, Node, Region, Use, Value
 from ge_core.ir.traverse import type_symbols
-from ge_core.ir.types import TensorType, compatible
+from ge_core.ir.types import compatible
 from ge_core.ops.infer import infer_types
 from ge_core.ops.schema import schema
 
@@ -85,8 +84,6 @@ class _Check:
         for use in value.uses:
             if not _holds(use, value):
                 yield f"%{value.name} claims a use by {use.user!r} that does not read it"
-        if isinstance(value.type, TensorType) and value.type.shape is None and self.stage != "imported":
-            yield f"%{value.name} has unknown rank in a graph that is {self.stage}"
         if value.layout is not None and self.stage != "selected":
             yield f"%{value.name} has a layout in a graph that is {self.stage}"
         yield from self.sizes(value, binds)

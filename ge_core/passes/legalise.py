@@ -9,7 +9,7 @@ from ge_core.errors import PassError
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Graph, Node
 from ge_core.ir.traverse import walk
-from ge_core.ops.registry import DECOMPOSITIONS
+from ge_core.ops.registry import DECOMPOSITIONS, Decomposition
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.retype import Retyper
 from ge_core.passes.rewrite import between
@@ -24,18 +24,20 @@ class ExpandComposites(Pass):
     Attributes:
         supports: whether the backend takes a node as it is. Nodes that it denies and that have no decomposition
             stay; the backend's `check` reports them.
+        rule: the decomposition of an operator, None for those that stay; by default the core's own.
 
     Enters regions.
     """
 
     supports: Callable[[Node], bool]
+    rule: Callable[[str], Decomposition | None] = DECOMPOSITIONS.get
 
     def run(self, graph: Graph, ctx: PassContext) -> bool:
         retyper, changed = Retyper(graph), False
         work = [(node, 0) for node in walk(graph)]
         while work:
             node, depth = work.pop()
-            expand = DECOMPOSITIONS.get(node.op)
+            expand = self.rule(node.op)
             if node.block is None or expand is None or self.supports(node):
                 continue
             if depth == _DEPTH:

@@ -16,10 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ge_core.collector import paused
-from ge_core.errors import GraphError
 from ge_core.ir.graph import Graph
-from ge_core.ir.traverse import values
-from ge_core.ir.types import TensorType
 from ge_core.passes.algebraic import Algebraic
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.batchnorm import FoldBatchNorm
@@ -70,7 +67,6 @@ def optimise(graph: Graph, switches: Collection[str] | None = None, ctx: PassCon
 
     Raises:
         OptionError: an unknown switch.
-        GraphError: the rank of a value is still unknown.
         PassError: a pass failed.
     """
     if ctx is None:
@@ -80,15 +76,5 @@ def optimise(graph: Graph, switches: Collection[str] | None = None, ctx: PassCon
         ctx.check()
     with paused():
         default_passes(ctx.switches, ctx.precision)(graph, ctx)
-    unknown = [v for v in values(graph) if isinstance(v.type, TensorType) and v.type.shape is None]
-    if unknown:
-        raise GraphError(
-            f"the rank of {len(unknown)} values is unknown",
-            details=[
-                f"%{v.name}" + (f" of {v.producer.op} ({v.producer.loc})" if v.producer is not None else "")
-                for v in unknown[:20]
-            ],
-            fix="give the model's inputs a rank, or fix the shape that is computed from data",
-        )
     graph.stage = "optimised"
     return ctx

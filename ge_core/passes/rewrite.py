@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
-from ge_core.errors import GeError, PassError
+from ge_core.errors import GeError, PassError, UnknownRankError
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Symbol
@@ -164,9 +164,9 @@ class Rewriter:
             for old, value in zip(root.outputs, new, strict=True):
                 if old.has_uses and _loses(old.type, value.type):
                     raise NoMatch(f"%{old.name} is {old.type}, the replacement only {value.type}")
-        except NoMatch as e:
+        except (NoMatch, UnknownRankError) as e:
             self._discard(block, before, root, constants)
-            if r.explain and not isinstance(e, NotApplicable):
+            if r.explain and isinstance(e, NoMatch) and not isinstance(e, NotApplicable):
                 self.ctx.miss(r.name, e.node or root, e.reason)
             return False
         except GeError as e:

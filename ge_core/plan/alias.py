@@ -58,8 +58,8 @@ def _bytes(type: Type, layout: Layout | None) -> Size | None:
 
 
 def is_plain(value: Value) -> bool:
-    """Whether the value is row-major with whole bytes, so that reshaping it is free."""
-    whole = isinstance(value.type, TensorType) and value.type.dtype.bits >= 8
+    """Whether the value is row-major with whole bytes and a known rank, so that reshaping it is free."""
+    whole = isinstance(value.type, TensorType) and value.type.dtype.bits >= 8 and value.type.shape is not None
     return whole and (value.layout is None or value.layout.is_row_major)
 
 

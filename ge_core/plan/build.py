@@ -182,14 +182,23 @@ def plan_selected(graph: Graph, request: PlanRequest, selection: Selection, shar
     plan.sharing = sharing
     plan.gears = {s.name: request.gears[s.name] for s in plan.symbols if s.name in request.gears}
     example = {**request.example, **{name: sizes[-1] for name, sizes in plan.gears.items()}}
-    plan.example = {s.name: example_value(s, example) for s in plan.symbols}
-    plan.memory = Placer(plan).at([plan.example[s.name] for s in plan.symbols], "default").memory
+    placer = Placer(plan)
+    for least in _LEAST:  # a plan for sizes that are too small for a window would tell nothing
+        plan.example = {s.name: example_value(s, example, least) for s in plan.symbols}
+        found = placer.at([plan.example[s.name] for s in plan.symbols], "default")
+        if not found.impossible:
+            break
+    plan.memory = found.memory
     return plan
 
 
-def example_value(symbol: Symbol, given: Mapping[str, int]) -> int:
-    """The given value of a symbol, else one within its bounds."""
+_LEAST = (16, 256, 4096, 65536)
+"""Sizes that are tried for symbols without an example."""
+
+
+def example_value(symbol: Symbol, given: Mapping[str, int], least: int = _LEAST[0]) -> int:
+    """The given value of a symbol, else one within its bounds, `least` if they allow it."""
     if symbol.name in given:
         return given[symbol.name]
-    wanted = max(symbol.lo, 16)
+    wanted = max(symbol.lo, least)
     return wanted if symbol.hi is None else min(wanted, symbol.hi)

@@ -11,7 +11,8 @@ from ge_core.errors import SizeBoundError
 from ge_core.ir import dims
 from ge_core.ir.types import TensorType
 from ge_core.plan.frame import Frame, Layouts, get, put
-from ge_core.plan.plan import IfStep, LoopStep, Scanned, Step
+from ge_core.plan.negative import refusal
+from ge_core.plan.plan import ExecutionPlan, IfStep, LoopStep, Scanned, Step
 
 Run: TypeAlias = Callable[[Frame], None]
 Prepare: TypeAlias = Callable[[Sequence[Step]], Run]
@@ -21,13 +22,16 @@ def _truth(slot: Any) -> bool:
     return bool(get(slot).reshape(()))
 
 
-def prepare_if(step: IfStep, sequence: Prepare) -> Run:
+def prepare_if(plan: ExecutionPlan, step: IfStep, sequence: Prepare) -> Run:
     """Run the branch that the condition chooses."""
-    then, other = sequence(step.then_steps), sequence(step.else_steps)
+    branches = [(sequence(steps), refusal(plan, steps)) for steps in (step.then_steps, step.else_steps)]
 
     def run(frame: Frame) -> None:
         env = dict(frame.env)
-        (then if _truth(frame.slots[step.condition]) else other)(frame)
+        branch, refuse = branches[0 if _truth(frame.slots[step.condition]) else 1]
+        if frame.placement.impossible:
+            refuse(frame.placement)
+        branch(frame)
         frame.env.clear()  # what a branch defines means nothing outside
         frame.env.update(env)
 
@@ -36,7 +40,7 @@ def prepare_if(step: IfStep, sequence: Prepare) -> Run:
 
 def prepare_loop(layouts: Layouts, step: LoopStep, sequence: Prepare) -> Run:
     """Run the body round by round."""
-    body = sequence(step.body)
+    body, refuse = sequence(step.body), refusal(layouts.plan, step.body)
     loop = _Loop(layouts, step)
 
     def run(frame: Frame) -> None:
@@ -47,6 +51,8 @@ def prepare_loop(layouts: Layouts, step: LoopStep, sequence: Prepare) -> Run:
         collected: list[list[np.ndarray]] = [[] for _ in step.scan_outputs]
         i = 0
         while go_on and (trips is None or i < trips):
+            if frame.placement.impossible:
+                refuse(frame.placement)
             loop.open_round(frame, i, trips, go_on)
             body(frame)
             loop.collect(frame, i, trips, collected)

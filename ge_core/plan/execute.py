@@ -17,6 +17,7 @@ from ge_core.errors import GeError, SizeBoundError
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.control import prepare_if, prepare_loop
 from ge_core.plan.frame import Frame, FramePool, Layouts, get, owned, put
+from ge_core.plan.negative import refusal
 from ge_core.plan.placement import Placement, Placer
 from ge_core.plan.plan import (
     AllocStep,
@@ -92,6 +93,7 @@ class PlanExecutor:
         self._kernels = kernels or ReferenceKernels()
         self._poison = os.environ.get("GE_POISON", "0") not in ("", "0") if poison is None else poison
         self._run = self.sequence(plan.steps)
+        self._refuse = refusal(plan, plan.steps)
         self._changes_states = any(s.in_place for s in plan.states)
 
     def run(self, inputs: Sequence[Any], states: StateStore) -> list[Any]:
@@ -107,9 +109,13 @@ class PlanExecutor:
 
         Raises:
             InputError: sizes contradict the declared shapes.
+            SizeBoundError: the inputs are too small.
         """
         shapes = [x.shape if isinstance(x, np.ndarray) else () for x in inputs]
-        return self.placer.at(self.binder.values(shapes))
+        found = self.placer.at(self.binder.values(shapes))
+        if found.impossible:
+            self._refuse(found)
+        return found
 
     def observe(self, inputs: Sequence[Any], states: StateStore, observer: Observer) -> list[Any]:
         """Run once and tell `observer` of every step, kernel steps one by one."""
@@ -208,7 +214,7 @@ class PlanExecutor:
         if isinstance(step, BindStep):
             return _bind(step)
         if isinstance(step, IfStep):
-            return prepare_if(step, lambda steps: self.sequence(steps, observer))
+            return prepare_if(self.plan, step, lambda steps: self.sequence(steps, observer))
         assert isinstance(step, LoopStep)
         return prepare_loop(self.layouts, step, lambda steps: self.sequence(steps, observer))
 

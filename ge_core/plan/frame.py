@@ -171,13 +171,22 @@ class Frame:
         return self.arena[start : start + self.placement.sizes[buffer]]
 
     def shape(self, value: int) -> tuple[int, ...]:
-        """A value's shape for the sizes known by now."""
+        """A value's shape for the sizes known by now.
+
+        Raises:
+            SizeBoundError: one of them is below zero.
+        """
         known = self.placement.shapes[value]
         if known is not None:
             return known
         type = self.plan.values[value].type
         assert isinstance(type, TensorType) and type.shape is not None
-        return tuple(dims.evaluate(d, self.env) for d in type.shape)
+        shape = tuple(dims.evaluate(d, self.env) for d in type.shape)
+        if min(shape, default=0) < 0:
+            raise SizeBoundError(
+                f"%{self.plan.values[value].name} would have the shape {list(shape)}", expected="larger inputs"
+            )
+        return shape
 
     def open(self, value: int, shape: tuple[int, ...] | None = None) -> Slot:
         """Make room for a value whose shape became known during the run, and fill its slot.

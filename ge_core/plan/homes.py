@@ -15,6 +15,7 @@ from ge_core.backend import operands
 from ge_core.ir.dims import Symbol, equal, symbols
 from ge_core.ir.graph import Block, Graph, Node, Use, Value, source_of
 from ge_core.ir.traverse import effect_of, type_symbols
+from ge_core.passes.rewrite import defined_sizes
 from ge_core.plan.alias import Aliases, before, stored_bytes
 from ge_core.plan.lifetimes import CONTROL, Lifetimes, carried_count
 from ge_core.plan.sizes import names_in
@@ -97,6 +98,8 @@ def _view(node: Node, aliases: Aliases, homes: Homes) -> None:
         return
     if not all(names_in([offset]) <= aliases.known for _, _, offset in found):
         return  # a place must be known when the call starts
+    if defined_sizes(node):
+        return  # the size is known only once the node has run
     for out, source, offset in found:
         aliases.view(out, source, offset)
     homes.views.add(node)

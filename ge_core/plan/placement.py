@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ge_core.errors import PlanError
 from ge_core.ir.types import TensorType
@@ -34,6 +34,8 @@ class Placement:
         shapes: per value its shape, None where a call cannot know it.
         offsets: per value its bytes from the start of its buffer.
         geared: the arena is as large for every shape, so that one serves all.
+        impossible: the shapes of values that have a size below zero; `shapes` has 0 for it. Nothing may compute
+            them, see `ge_core.plan.negative`.
     """
 
     env: Mapping[str, int]
@@ -43,6 +45,7 @@ class Placement:
     shapes: tuple[tuple[int, ...] | None, ...]
     offsets: tuple[int, ...]
     geared: bool = False
+    impossible: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def arena(self) -> int:
@@ -122,7 +125,7 @@ class Placer:
             if buffer.kind not in kinds:
                 continue
             if known is not None:
-                shape = tuple(Rect(sizes[o], sizes[n], start, end) for o, n, start, end in rects)
+                shape = tuple(Rect(max(sizes[o], 0), max(sizes[n], 0), start, end) for o, n, start, end in rects)
             else:
                 shape = self._bounded(buffer, values)
             found.append(CompoundBuffer(buffer.name, shape, buffer.alignment))
@@ -185,17 +188,24 @@ class Placer:
         known = []
         for buffer, index in zip(self.plan.buffers, self._sizes, strict=True):
             if index is not None:
-                known.append(sizes[index])
+                known.append(max(sizes[index], 0))
             else:
                 known.append(self._bound(buffer, values) if buffer.kind == "arena" else -1)
+        shapes = [None if s is None else tuple(sizes[i] for i in s) for s in self._shapes]
+        impossible = {}
+        if min(sizes, default=0) < 0:
+            impossible = {i: s for i, s in enumerate(shapes) if s is not None and min(s, default=0) < 0}
+            for i, shape in impossible.items():
+                shapes[i] = tuple(max(size, 0) for size in shape)
         return Placement(
             dict(zip(self._names, values, strict=True)),
             memory,
             starts,
             tuple(known),
-            tuple(None if s is None else tuple(sizes[i] for i in s) for s in self._shapes),
-            tuple(sizes[i] for i in self._offsets),
+            tuple(shapes),
+            tuple(max(sizes[i], 0) for i in self._offsets),
             self._box is not None,
+            impossible,
         )
 
 

@@ -43,8 +43,6 @@ def _reshape(node: Node) -> list[tuple[Value, Value, Size]] | None:
     source, out = node.input(0), node.output
     if source is None or not is_plain(source) or not is_plain(out) or source.dtype != out.dtype:
         return None
-    if source.tensor.shape is None or out.tensor.shape is None:
-        return None
     if node.op == "Transpose" and not _keeps_order(node, source):
         return None
     if dims.equal(source.tensor.elements, out.tensor.elements) is not True:

@@ -21,6 +21,7 @@ from ge_core.passes.planned.select import same_layout
 from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.frame import Layouts
+from ge_core.plan.negative import refusal
 from ge_core.plan.placement import Placement, Placer
 from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep, Step, ViewStep
 from ge_core.plan.states import StateStore
@@ -136,6 +137,7 @@ class StraightPlan:
         self.plan, self.steps, self.layouts, self.places, self.team = plan, steps, layouts, places, team
         self.series = Series(plan, steps, places, address, team.threads)
         self.binder, self.placer = InputBinder(plan.graph.inputs), Placer(plan)
+        self._refuse = refusal(plan, plan.steps)
         if plan.memory is not None and set(plan.example) == {s.name for s in plan.symbols}:
             self.placer.keep([plan.example[s.name] for s in plan.symbols], plan.memory)
         self._contexts: list[Context] = []
@@ -160,11 +162,14 @@ class StraightPlan:
 
         Raises:
             InputError: sizes contradict the declared shapes.
+            SizeBoundError: the inputs are too small.
         """
         shapes = [x.shape for x in inputs]
         if self._fixed is not None and shapes == self._fixed[0]:
             return self._fixed[1], self._fixed[2]
         placement = self.placer.at(self.binder.values(shapes))
+        if placement.impossible:
+            self._refuse(placement)
         return placement, self.series.table(placement, placement.env)
 
     def run(self, inputs: Sequence[Any], states: StateStore) -> list[Any]:

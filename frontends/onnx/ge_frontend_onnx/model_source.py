@@ -6,7 +6,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
@@ -47,7 +47,9 @@ def read_source(model: object) -> Source:
     if type(model).__module__.startswith("onnx_ir"):
         import onnx_ir  # type: ignore[import-not-found, unused-ignore]
 
-        return Source(onnx_ir.serde.serialize_model(model), None, True, getattr(model, "name", None) or "the model")
+        return Source(
+            onnx_ir.serde.serialize_model(cast("Any", model)), None, True, getattr(model, "name", None) or "the model"
+        )
     raise ModelImportError(
         f"{type(model).__name__} is no ONNX model", expected="an onnx.ModelProto or the path of a .onnx file"
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from ge_core.errors import ModelImportError, UnsupportedError
-from ge_core.ir.dims import Size
+from ge_core.ir.dims import Dim, Size
 from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 
 from .element_types import dtype_of
@@ -42,12 +42,12 @@ def _read(proto: Any, size_of: SizeOf, name: str, depth: int) -> Type:
         element = _read(proto.sequence_type.elem_type, size_of, name, depth + 1)
         if isinstance(element, SequenceType):
             raise UnsupportedError(f"{where} is a sequence of sequences, which is not supported")
-        return SequenceType(element)
+        return SequenceType(_loose(element))
     if kind == "optional_type":
         element = _read(proto.optional_type.elem_type, size_of, name, depth + 1)
         if isinstance(element, OptionalType):
             raise ModelImportError(f"{where} is an optional of an optional")
-        return OptionalType(element)
+        return OptionalType(_loose(element))
     if kind is None:
         raise ModelImportError(f"{where} has no type")
     raise UnsupportedError(f"{where} is a {kind.removesuffix('_type').replace('_', ' ')}, which is not supported")
@@ -58,3 +58,16 @@ def _tensor(proto: Any, size_of: SizeOf, where: str) -> TensorType:
     if not proto.HasField("shape"):
         return TensorType(dtype, None)
     return TensorType(dtype, tuple(size_of(d, axis) for axis, d in enumerate(proto.shape.dim)))
+
+
+_Element = TypeVar("_Element", bound=Type)
+
+
+def _loose(element: _Element) -> _Element:
+    """An element's type that says nothing of sizes with a name.
+
+    The elements of a sequence may differ in them, and an optional that is empty gives them no value.
+    """
+    if isinstance(element, TensorType) and any(isinstance(size, Dim) for size in element.shape or ()):
+        return cast("_Element", TensorType(element.dtype, None))
+    return element

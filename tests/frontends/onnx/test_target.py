@@ -21,24 +21,6 @@ from tests.frontends.onnx.onnx_backend import TOLERANCE, GeTest, refusal
 _PART = 250
 _BAR = 1800
 
-# Cases that end in an error of ours behind the importer, with the reason. A repaired one must leave the list.
-KNOWN = {
-    **dict.fromkeys(
-        ("test_affine_grid_2d_expanded", "test_affine_grid_2d_align_corners_expanded",
-         "test_affine_grid_3d_align_corners_expanded"),
-        "the pass `shapes` needs the rank of a branch's result that has none",
-    ),
-    **dict.fromkeys(("test_loop13_seq", "test_loop16_seq_none"), "a size of a sequence's element has no definition"),
-    **dict.fromkeys(
-        ("test_identity_opt", "test_optional_get_element_optional_tensor", "test_optional_has_element_tensor_input",
-         "test_optional_get_element_optional_sequence", "test_optional_has_element_optional_input",
-         "test_optional_has_element_empty_optional_input"),
-        "a call takes no optionals",
-    ),
-    **dict.fromkeys(("test_sequence_map_extract_shapes", "test_sequence_map_extract_shapes_expanded"),
-                    "sizes of a sequence's elements are not bound at a call"),
-}  # fmt: skip
-
 
 def _plain(value: Any) -> Any:
     value = numpy_helper.to_array(value) if isinstance(value, TensorProto) else value
@@ -65,7 +47,6 @@ def test_node_cases_on_the_reference_target() -> None:
         warnings.simplefilter("ignore")
         cases = [case for case in load_model_tests(kind="node") if refusal(case.name) is None]
         chosen = cases if os.environ.get("GE_NODE_CASES") == "all" else random.Random(0).sample(cases, _PART)
-        failures = {case.name: found for case in chosen if (found := failure(case)) is not None}
-    assert not [text for name, text in failures.items() if name not in KNOWN]
-    assert not [name for name in (case.name for case in chosen) if name in KNOWN and name not in failures]
-    assert len(cases) - len(KNOWN) >= _BAR
+        failures = [found for case in chosen if (found := failure(case)) is not None]
+    assert not failures
+    assert len(cases) >= _BAR
