@@ -64,7 +64,7 @@ def save_model(model: CompiledModel, path: str | os.PathLike[str]) -> None:
         items=artifact.items,
         attributes={} if memory is None else {"memory_size": memory.arena},
     )
-    if artifact.native:
+    if artifact.native or plans:
         trust.remember(digests[PartitionType.MODEL_DEF])
 
 
@@ -89,7 +89,7 @@ def load_model(
     found = _Metadata(stored)
     plugin = host().backend(found.provenance.backend if target is None else target)
     same = target is None or target == found.provenance.target
-    known = trusted or not same or not _is_native(stored, found, plugin)
+    known = trusted or not same or not _needs_trust(stored, found, plugin)
     known = known or trust.is_known(stored.digests[PartitionType.MODEL_DEF])
     if same and known and not rebuild:
         return _reopened(stored, found, plugin)
@@ -97,9 +97,13 @@ def load_model(
     return _rebuilt(stored.entries, found, plugin, target or found.provenance.target, notices)
 
 
-def _is_native(stored: StoredModel, found: _Metadata, plugin: Plugin) -> bool:
-    """Whether opening the file as it is could execute code out of it; a file that denies it is not believed."""
-    return found.native or (bool(stored.items) and target_info(plugin.backend(), found.provenance.target).native)
+def _needs_trust(stored: StoredModel, found: _Metadata, plugin: Plugin) -> bool:
+    """Whether the file, opened as it is, says what is executed: by code, or by a plan.
+
+    A plan's form is checked, its sense cannot be. A file that denies holding code is not believed.
+    """
+    items_are_code = target_info(plugin.backend(), found.provenance.target).native
+    return found.native or bool(found.table("plans")) or (bool(stored.items) and items_are_code)
 
 
 def _reopened(stored: StoredModel, found: _Metadata, plugin: Plugin) -> CompiledModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -108,6 +109,23 @@ def test_a_file_that_denies_its_code_is_not_believed(tmp_path: Path, native: obj
     path = forged(saved(tmp_path / "net.om"), native=native)
     assert opened(path) == (OURS, True)
     assert opened(path, trust=True) == (THEIRS, False)
+
+
+def test_a_strangers_plan_is_made_again(tmp_path: Path) -> None:
+    """A plan says which bytes are read and written: it runs like code, even where it comes without any."""
+    graph = Graph("net")
+    b = Builder(graph)
+    b.outputs(b.Neg(b.input("x", "float32", (2,))))
+    model = ge_core.compile(graph, target="reference")
+    model.artifact.store_plans = True
+    model.save(tmp_path / "net.om")
+    stored = open_model(tmp_path / "net.om")
+    assert ge_core.load(tmp_path / "net.om").report.notices == []
+    table = copy.deepcopy(stored.metadata["plans"])
+    table["main"]["steps"].clear()
+    write_model(tmp_path / "net.om", stored.entries, stored.metadata | {"plans": table})
+    model = ge_core.load(tmp_path / "net.om")
+    assert np.array_equal(model(X), -X) and model.report.notices == [NOT_TRUSTED]
 
 
 def test_a_file_for_no_target_of_its_backend_is_an_error(tmp_path: Path) -> None:
