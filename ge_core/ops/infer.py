@@ -24,11 +24,15 @@ class Infer:
 
     A rule returns the output types (one, or one for each output that the node has). It may also call
     `set_content` for small integer results whose elements are known.
+
+    Attributes:
+        required: pairs of sizes that must be equal in every call, though nothing says so.
     """
 
     def __init__(self, node: Node, num_outputs: int) -> None:
         self.node, self.schema, self.num_outputs = node, schema(node.op), num_outputs
         self.contents: dict[int, Content] = {}
+        self.required: list[tuple[Size, Size]] = []
 
     @property
     def num_inputs(self) -> int:
@@ -162,7 +166,10 @@ class Infer:
                 other = shape[at]
                 if other == 1 or other == size:
                     continue
-                if size == 1 or isinstance(size, Dim) and isinstance(other, int):
+                if size == 1:
+                    size = other
+                elif isinstance(size, Dim) and isinstance(other, int):
+                    self.require(size, other)
                     size = other
                 elif (
                     isinstance(size, int)
@@ -175,6 +182,8 @@ class Infer:
                     )
                 ):
                     raise self.error(f"shapes {self._shown(shapes)} do not broadcast")
+                else:
+                    self.require(size, other)
             out.append(size)
         return tuple(out)
 
@@ -182,7 +191,13 @@ class Infer:
         """Two sizes that must be equal: the more definite one; an error when they cannot be."""
         if dims.equal(a, b) is False:
             raise self.error(f"{what} differ: {a} and {b}")
+        self.require(a, b)
         return a if isinstance(a, int) or not isinstance(b, int) else b
+
+    def require(self, a: Size, b: Size) -> None:
+        """Say that two sizes must be equal in every call."""
+        if a != b:
+            self.required.append((a, b))
 
     @staticmethod
     def _shown(shapes: Sequence[Shape]) -> str:
@@ -207,8 +222,23 @@ def infer_types(node: Node, num_outputs: int | None = None) -> tuple[list[Type],
     Raises:
         TypeRuleError: the rule is broken, or the operator has none.
     """
-    count = len(node.outputs) if num_outputs is None else num_outputs
-    context = Infer(node, count)
+    context = Infer(node, len(node.outputs) if num_outputs is None else num_outputs)
+    return _inferred(context), context.contents
+
+
+def requirements(node: Node) -> list[tuple[Size, Size]]:
+    """Pairs of sizes that must be equal whenever a node runs, though nothing says that they are.
+
+    Raises:
+        TypeRuleError: the operator's rule is broken.
+    """
+    context = Infer(node, len(node.outputs))
+    _inferred(context)
+    return context.required
+
+
+def _inferred(context: Infer) -> list[Type]:
+    node, count = context.node, context.num_outputs
     rule = TYPE_RULES.get(node.op)
     if rule is None:
         raise context.error("this operator has no type rule")
@@ -224,7 +254,7 @@ def infer_types(node: Node, num_outputs: int | None = None) -> tuple[list[Type],
     types: list[Type] = list(result) if isinstance(result, (list, tuple)) else [result]  # type: ignore[list-item]
     if len(types) < count:
         raise context.error(f"has {len(types)} outputs, {count} wanted")
-    return types[:count], context.contents
+    return types[:count]
 
 
 def _unknown(context: Infer) -> list[Type]:

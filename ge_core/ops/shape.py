@@ -114,6 +114,7 @@ def reshape(c: Infer) -> Type:
         rest = rest * out[unknown]
     if dims.equal(total, rest) is False:
         raise c.error(f"{c.type(0)} has {total} elements, shape {list(wanted)} {rest}")
+    c.require(total, rest)
     same_content(c, tuple(out))
     return TensorType(c.dtype(0), tuple(out))
 

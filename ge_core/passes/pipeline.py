@@ -7,8 +7,8 @@
 | fusion | batch normalisation and factors into weights, recognition of composites |
 | layout | transposes that sink and cancel |
 
-The canonical form is always made: backends rely on it. The switches memory, reorder and select belong to the passes
-of planned backends.
+The canonical form is always made, and sizes that must be equal become one: backends rely on it. The switches memory,
+reorder and select belong to the passes of planned backends.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ge_core.passes.recognise import RECOGNISERS
 from ge_core.passes.scales import FoldScales
 from ge_core.passes.shapes import Shapes
 from ge_core.passes.transposes import MergeTransposes, SinkTransposes
+from ge_core.passes.unify import UnifySizes
 
 
 def default_passes(switches: Collection[str], precision: str = "balanced") -> PassManager:
@@ -42,7 +43,7 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
     if dce:
         simplify += [CommonSubexpressions(), DeadCode()]
     cleaning = PassManager(tuple(simplify), "simplify", fixpoint=True)
-    passes: list[Pass] = [InferTypes(), cleaning]
+    passes: list[Pass] = [InferTypes(), cleaning, UnifySizes()]
     if fusion:
         passes += [*RECOGNISERS, FoldBatchNorm(), cleaning]
     if layout:

@@ -33,6 +33,7 @@ from ge_core.plan.plan import (
     PlannedOutput,
     PlannedState,
     PlannedValue,
+    Required,
     Scanned,
     Step,
 )
@@ -63,6 +64,7 @@ def plan_to_json(plan: ExecutionPlan) -> dict[str, Any]:
         "sharing": plan.sharing,
         "example": dict(plan.example),
         "gears": {name: list(sizes) for name, sizes in plan.gears.items()},
+        "required": [[r.value, _size_out(r.a), _size_out(r.b)] for r in plan.required],
         "memory": None
         if memory is None
         else [memory.size, dict(memory.offsets), memory.lower_bound, memory.no_reuse, memory.planner],
@@ -174,6 +176,7 @@ class _Reader:
             memory=self.memory(data["memory"]),
             sharing=str(data["sharing"]),
             gears=self.gears(data.get("gears", {})),
+            required=tuple(Required(self.place(v), self.size(a), self.size(b)) for v, a, b in data.get("required", ())),
         )
 
     def size(self, raw: object) -> Size:

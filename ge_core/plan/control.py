@@ -11,7 +11,7 @@ from ge_core.errors import SizeBoundError
 from ge_core.ir import dims
 from ge_core.ir.types import TensorType
 from ge_core.plan.frame import Frame, Layouts, get, put
-from ge_core.plan.negative import refusal
+from ge_core.plan.impossible import refusal
 from ge_core.plan.plan import ExecutionPlan, IfStep, LoopStep, Scanned, Step
 
 Run: TypeAlias = Callable[[Frame], None]

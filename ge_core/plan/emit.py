@@ -15,6 +15,7 @@ from ge_core.ir.graph import Block, Graph, Node, Region, Value, source_of
 from ge_core.ir.location import Location
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import Layout, TensorType
+from ge_core.ops.infer import requirements
 from ge_core.plan.alias import AliasClass, Aliases, stored_bytes
 from ge_core.plan.homes import Homes, loop_values
 from ge_core.plan.lifetimes import CONTROL, Lifetimes, always_goes_on, carried_count, filled_in_place, merged
@@ -34,6 +35,7 @@ from ge_core.plan.plan import (
     PlannedOutput,
     PlannedState,
     PlannedValue,
+    Required,
     Scanned,
     Step,
     ViewStep,
@@ -82,6 +84,7 @@ class _Emitter:
         self.node_index = {node: i for i, node in enumerate(walk(parts.graph))}
         self.known = {s.name for s in parts.call_symbols}
         self.names: set[str] = set()
+        self.required: list[Required] = []
 
     def plan(self) -> ExecutionPlan:
         graph = self.parts.graph
@@ -117,6 +120,7 @@ class _Emitter:
             constants=constants,
             layouts=layouts,
             end=self.lives.end + 1,
+            required=tuple(self.required),
         )
 
     def of(self, value: Value | None) -> int:
@@ -269,6 +273,8 @@ class _Emitter:
                 reason = reason or "the size of its result depends on data"
             elif found.kind == "dynamic":
                 steps.append(AllocStep(time=common["time"], name=value.name, loc=node.loc, value=self.of(value)))
+        if not self._require(node):
+            reason = reason or "sizes that must be equal depend on data"
         if any(isinstance(v, Value) and self.aliases.of[v].kind == "object" for v in (*operands(node), *node.outputs)):
             reason = reason or "it works on values that have no bytes"
         chosen = self.parts.selection.get(node)
@@ -290,6 +296,16 @@ class _Emitter:
             )
         )
         return steps
+
+    def _require(self, node: Node) -> bool:
+        """Note the sizes that must be equal for a node; whether the call knows all of them when it starts."""
+        inner = node.regions["body"].nodes if node.op == "ge.Fused" else [node]
+        if not node.outputs or all(_is_static(v) for n in inner for v in n.inputs if v is not None):
+            return True
+        pairs = dict.fromkeys(pair for n in inner for pair in requirements(n))
+        known = {pair: names_in(pair) <= self.aliases.known for pair in pairs}
+        self.required += [Required(self.of(node.outputs[0]), *pair) for pair, early in known.items() if early]
+        return all(known.values())
 
     def _workspace(self, node: Node, size: Size) -> int:
         if size == 0:
@@ -438,6 +454,10 @@ def bare_symbol(size: Size) -> Symbol | None:
         return None
     (symbol,) = found
     return symbol if size.terms == ((((symbol, 1),), 1),) else None
+
+
+def _is_static(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.is_static
 
 
 def needed_before_known(plan: ExecutionPlan) -> None:

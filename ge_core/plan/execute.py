@@ -17,7 +17,7 @@ from ge_core.errors import GeError, SizeBoundError
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.control import prepare_if, prepare_loop
 from ge_core.plan.frame import Frame, FramePool, Layouts, get, owned, put
-from ge_core.plan.negative import refusal
+from ge_core.plan.impossible import refusal
 from ge_core.plan.placement import Placement, Placer
 from ge_core.plan.plan import (
     AllocStep,
@@ -109,7 +109,7 @@ class PlanExecutor:
 
         Raises:
             InputError: sizes contradict the declared shapes.
-            SizeBoundError: the inputs are too small.
+            SizeBoundError: something cannot be computed for these sizes.
         """
         shapes = [x.shape if isinstance(x, np.ndarray) else () for x in inputs]
         found = self.placer.at(self.binder.values(shapes))

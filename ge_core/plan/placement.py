@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ge_core.errors import PlanError
+from ge_core.ir.dims import Dim
 from ge_core.ir.types import TensorType
 from ge_core.memory import CompoundBuffer, Effort, MemoryPlan, Rect, place, validate
 from ge_core.passes.base import debug_from_environment
@@ -34,8 +35,8 @@ class Placement:
         shapes: per value its shape, None where a call cannot know it.
         offsets: per value its bytes from the start of its buffer.
         geared: the arena is as large for every shape, so that one serves all.
-        impossible: the shapes of values that have a size below zero; `shapes` has 0 for it. Nothing may compute
-            them, see `ge_core.plan.negative`.
+        impossible: values that nothing may compute, and why: a size is below zero (`shapes` has 0 for it), or sizes
+            differ that must be equal; see `ge_core.plan.impossible`.
     """
 
     env: Mapping[str, int]
@@ -45,7 +46,7 @@ class Placement:
     shapes: tuple[tuple[int, ...] | None, ...]
     offsets: tuple[int, ...]
     geared: bool = False
-    impossible: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    impossible: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def arena(self) -> int:
@@ -62,6 +63,7 @@ class Placer:
         self._table = SizeTable(self._names)
         self._shapes = [self._shape(v.type) if v.view else None for v in plan.values]
         self._offsets = [self._table.add(v.offset) for v in plan.values]
+        self._required = [(r.value, self._table.add(r.a), self._table.add(r.b)) for r in plan.required]
         self._sizes: list[int | None] = []
         self._rects: list[tuple[tuple[int, int, int, int], ...]] = []
         for buffer in plan.buffers:
@@ -192,11 +194,7 @@ class Placer:
             else:
                 known.append(self._bound(buffer, values) if buffer.kind == "arena" else -1)
         shapes = [None if s is None else tuple(sizes[i] for i in s) for s in self._shapes]
-        impossible = {}
-        if min(sizes, default=0) < 0:
-            impossible = {i: s for i, s in enumerate(shapes) if s is not None and min(s, default=0) < 0}
-            for i, shape in impossible.items():
-                shapes[i] = tuple(max(size, 0) for size in shape)
+        impossible = self._impossible(sizes, shapes)
         return Placement(
             dict(zip(self._names, values, strict=True)),
             memory,
@@ -207,6 +205,20 @@ class Placer:
             self._box is not None,
             impossible,
         )
+
+    def _impossible(self, sizes: Sequence[int], shapes: list[tuple[int, ...] | None]) -> dict[int, str]:
+        """What cannot be computed for these sizes, and why; makes negative sizes 0."""
+        found: dict[int, str] = {}
+        if min(sizes, default=0) < 0:
+            for i, shape in enumerate(shapes):
+                if shape is not None and min(shape, default=0) < 0:
+                    found[i] = f"would have the shape {list(shape)}"
+                    shapes[i] = tuple(max(size, 0) for size in shape)
+        for required, (value, a, b) in zip(self.plan.required, self._required, strict=True):
+            if sizes[a] != sizes[b]:
+                names = f" ({required.a} and {required.b})" if isinstance(required.a, Dim) else f" ({required.b})"
+                found.setdefault(value, f"needs two equal sizes, and they are {sizes[a]} and {sizes[b]}{names}")
+        return found
 
 
 def check(buffers: Sequence[CompoundBuffer], memory: MemoryPlan) -> None:

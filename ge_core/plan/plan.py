@@ -266,6 +266,15 @@ class PlannedOutput:
     buffer: int = -1
 
 
+@dataclass(frozen=True)
+class Required:
+    """Two sizes that must be equal where `value` is computed; the inputs' sizes decide whether they are."""
+
+    value: int
+    a: Size
+    b: Size
+
+
 @dataclass(eq=False)
 class ExecutionPlan:
     """What runs when a graph is called.
@@ -280,6 +289,7 @@ class ExecutionPlan:
         memory: the placement for `example`.
         sharing: the way in which values share bytes, a name of `ge_core.plan.homes.WAYS`.
         gears: values of symbols for which memory is planned once; see `ge_core.plan.gears`.
+        required: sizes that must be equal, as far as nothing proves that they are.
     """
 
     name: str
@@ -298,6 +308,7 @@ class ExecutionPlan:
     memory: MemoryPlan | None = None
     sharing: str = ""
     gears: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    required: tuple[Required, ...] = ()
     _nodes: tuple[Node, ...] | None = field(default=None, repr=False)
 
     def node(self, index: int) -> Node:

@@ -21,7 +21,7 @@ from ge_core.passes.planned.select import same_layout
 from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.frame import Layouts
-from ge_core.plan.negative import refusal
+from ge_core.plan.impossible import refusal
 from ge_core.plan.placement import Placement, Placer
 from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep, Step, ViewStep
 from ge_core.plan.states import StateStore
@@ -162,7 +162,7 @@ class StraightPlan:
 
         Raises:
             InputError: sizes contradict the declared shapes.
-            SizeBoundError: the inputs are too small.
+            SizeBoundError: something cannot be computed for these sizes.
         """
         shapes = [x.shape for x in inputs]
         if self._fixed is not None and shapes == self._fixed[0]:

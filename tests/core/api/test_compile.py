@@ -60,7 +60,7 @@ def test_keyword_inputs(toy: ModuleType) -> None:
         (lambda m: m(X[:2]), "input 'x' has size 2 in dim 0"),
         (lambda m: m(X[:, :3]), "input 'x' has size 3 in dim 1"),
         (lambda m: m("text"), "input 'x' is a builtins.str"),
-        (lambda m: m(None), "a tensor is missing"),
+        (lambda m: m(None), "input 'x' is missing"),
         (lambda m: m(1.0), "input 'x' is a builtins.float"),
     ],
 )

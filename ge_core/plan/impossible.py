@@ -1,7 +1,7 @@
-"""Sizes below zero: what a call cannot compute because its inputs are too small.
+"""What a call cannot compute because of its inputs' sizes.
 
-The size of a convolution's result falls below zero when its input is smaller than its window. A branch that does
-not run may hold such values; whatever runs may not.
+The size of a convolution's result falls below zero when its input is smaller than its window; two factors of a
+product may have different sizes. A branch that does not run may hold such values; whatever runs may not.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Check = Callable[[Placement], None]
 
 
 def refusal(plan: ExecutionPlan, steps: Sequence[Step]) -> Check:
-    """A function that refuses placements in which one of these steps, branches and bodies aside, makes a value with
-    a size below zero.
+    """A function that refuses placements in which one of these steps, branches and bodies aside, makes an impossible
+    value.
 
     Raises (the function):
         SizeBoundError: there is such a value.
@@ -28,14 +28,14 @@ def refusal(plan: ExecutionPlan, steps: Sequence[Step]) -> Check:
             makers.setdefault(value, step)
 
     def check(placement: Placement) -> None:
-        for value, shape in placement.impossible.items():
+        for value, why in placement.impossible.items():
             step = makers.get(value)
             if step is not None:
                 sizes = ", ".join(f"{name} = {size}" for name, size in placement.env.items())
                 raise SizeBoundError(
-                    f"%{plan.values[value].name} would have the shape {list(shape)}",
+                    f"%{plan.values[value].name} {why}",
                     where=step.loc,
-                    expected=f"larger inputs than {sizes}",
+                    expected=f"inputs of other sizes than {sizes}",
                 )
 
     return check

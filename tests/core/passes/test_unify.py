@@ -1,0 +1,112 @@
+"""Sizes that operators force to be equal are one size; what cannot be decided before a call is checked in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ge_core
+from ge_core.errors import ExecutionError, InputError, SizeBoundError
+from ge_core.ir import Builder, Graph, Size, Value, symbol
+from ge_core.ir.verifier import verify
+from ge_core.passes import optimise
+
+Build = Callable[..., Value]
+A, B, C = symbol("a", 1), symbol("b", 1), symbol("c", 2, 40)
+TARGETS = ["reference", "cpu"]
+
+
+def graph_of(build: Build, *shapes: tuple[Size, ...]) -> Graph:
+    graph = Graph("g")
+    b = Builder(graph)
+    b.outputs(build(b, *(b.input(f"x{i}", "float32", shape) for i, shape in enumerate(shapes))))
+    return graph
+
+
+def ones(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("build", "shapes", "one"),
+    [
+        (lambda b, x, y: b.MatMul(x, y), [(3, A), (B, 4)], "a"),
+        (lambda b, x, y: b.Gemm(x, y, transB=1), [(3, A), (4, B)], "a"),
+        (lambda b, x, y: b.Add(x, y), [(3, A), (3, B)], "a"),
+        (lambda b, x, y: b.Concat([x, y], axis=0), [(3, A), (4, B)], "a"),
+        (lambda b, x, y: b.Add(b.Concat([x, x], axis=0), y), [(A, 2), (B, 2)], "2*a"),
+        (lambda b, x, y: b.Add(b.Concat([x, np.ones((3, 2), np.float32)], axis=0), y), [(A, 2), (B, 2)], "a+3"),
+        (lambda b, x, y: b.Add(x, y), [(A, 2), (7, 2)], "7"),
+        (lambda b, x, y: b.Add(x, y), [(A, 2), (C, 2)], "a"),
+        (lambda b, x, y: b.Reshape(x, b.ints(b.block.params[1].shape[0], 3)), [(A, 3), (B,)], "a"),
+    ],
+    ids=["matmul", "gemm", "add", "concat", "expression", "sum", "number", "bounds", "reshape"],
+)
+def test_inputs_have_one_size(build: Build, shapes: list[tuple[Size, ...]], one: str) -> None:
+    graph = graph_of(build, *shapes)
+    optimise(graph)
+    verify(graph)
+    assert one in {str(d) for d in graph.inputs[1].shape}
+    assert "b" not in {str(d) for v in graph.inputs for d in v.shape}
+    if C in shapes[1]:
+        assert str(graph.inputs[0].shape[0]) == "a"
+        (s,) = graph.inputs[0].shape[0].terms[0][0][0][:1]  # type: ignore[union-attr]
+        assert (s.lo, s.hi) == (2, 40)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_call_that_contradicts_is_refused_at_the_input(target: str) -> None:
+    model = ge_core.compile(graph_of(lambda b, x, y: b.MatMul(x, y), (3, A), (B, 4)), target=target)
+    assert model(ones(3, 5), ones(5, 4))[0, 0] == 5
+    with pytest.raises(InputError, match="'x1' has size 7 in dim 0"):
+        model(ones(3, 5), ones(7, 4))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_sizes_in_a_branch_are_checked_when_it_runs(target: str) -> None:
+    def build(b: Builder, x: Value, y: Value) -> Value:
+        small: Value = b.Less(b.ReduceSum(x), 100.0)
+        result: Value = b.If(
+            b.Reshape(small, b.ints()),
+            then_branch=lambda r: [r.ReduceSum(r.MatMul(x, y))],
+            else_branch=lambda r: [r.ReduceSum(r.Relu(y))],
+        )
+        return result
+
+    model = ge_core.compile(graph_of(build, (3, A), (B, 4)), target=target)
+    assert model(ones(3, 5), ones(5, 4)) == 60
+    assert model(ones(3, 500), ones(7, 4)) == 28
+    with pytest.raises(SizeBoundError, match="needs two equal sizes, and they are 5 and 7"):
+        model(ones(3, 5), ones(7, 4))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_expressions_are_compared_in_each_call(target: str, tmp_path: object) -> None:
+    """Halves of two sizes: neither size follows from the other."""
+
+    def build(b: Builder, x: Value, y: Value) -> Value:
+        halves = [b.Slice(v, b.ints(0), b.ints(v.shape[0] // 2), b.ints(0)) for v in (x, y)]
+        total: Value = b.Add(*halves)
+        return total
+
+    model = ge_core.compile(graph_of(build, (A, 2), (B, 2)), target=target)
+    model.save(f"{tmp_path}/halves.om")
+    for net in (model, ge_core.load(f"{tmp_path}/halves.om")):
+        assert net(ones(6, 2), ones(7, 2)).shape == (3, 2)
+        with pytest.raises(SizeBoundError, match="they are 3 and 4"):
+            net(ones(6, 2), ones(8, 2))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_sizes_that_data_decide_are_compared_on_the_host(target: str) -> None:
+    def build(b: Builder, x: Value, y: Value) -> Value:
+        kept = b.Compress(x, b.Greater(x, 0.0), axis=0)
+        total: Value = b.ReduceSum(b.Mul(kept, y))
+        return total
+
+    model = ge_core.compile(graph_of(build, (A,), (B,)), target=target)
+    assert model(np.array([1, -1, 1], np.float32), ones(2)) == 2
+    with pytest.raises(ExecutionError):
+        model(np.array([1, -1, 1], np.float32), ones(7))
