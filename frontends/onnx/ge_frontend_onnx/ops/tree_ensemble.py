@@ -15,15 +15,15 @@ from ge_core.ir.graph import Value
 from ..call import Call
 from ..registry import Results, converts
 
-_COMPARISONS = ("LessOrEqual", "Less", "GreaterOrEqual", "Greater", "Equal")
-_NOT_EQUAL, _MEMBER = 5, 6
+COMPARISONS = ("LessOrEqual", "Less", "GreaterOrEqual", "Greater", "Equal")
+NOT_EQUAL, _MEMBER = 5, 6
 _AVERAGE, _SUM, _MIN, _MAX = range(4)
 _SOFTMAX, _LOGISTIC = 1, 2
 _MOST_LEVELS = 512
 
 
 @dataclass(frozen=True)
-class _Trees:
+class Trees:
     """The tables of an ensemble: nodes first, then leaves.
 
     Attributes:
@@ -55,14 +55,8 @@ def tree_ensemble(c: Call) -> Results:
     if c.rank(x) != 2:
         raise c.error(f"needs a matrix, got {x.type}")
     trees = _trees(c)
-    nodes = len(trees.modes)
     weights, targets = _array(c, "leaf_weights"), np.array(c.needed("leaf_targetids"), np.int64)
-    shape = b.Concat([c.size(x, 0), b.ints(len(trees.roots))], axis=0)
-    place = b.Expand(b.constant(trees.roots), shape)
-    for _ in range(trees.levels):
-        place = _step(c, x, place, trees)
-    # a row that has arrived stands behind the nodes
-    leaf = b.Sub(place, b.constant(np.int64(nodes)))
+    leaf = leaves_of(c, x, trees)
     weight = b.Gather(b.constant(weights.astype(x.dtype.numpy)), leaf)
     y = _joined(c, weight, b.Gather(b.constant(targets), leaf), int(c.needed("n_targets")), len(trees.roots))
     return _transformed(c, y)
@@ -75,7 +69,7 @@ def _array(c: Call, name: str) -> np.ndarray:
     return found.array().reshape(-1)
 
 
-def _trees(c: Call) -> _Trees:
+def _trees(c: Call) -> Trees:
     modes = _array(c, "nodes_modes").astype(np.int64)
     count, leaves = len(modes), len(c.needed("leaf_targetids"))
     after = []
@@ -95,11 +89,11 @@ def _trees(c: Call) -> _Trees:
     alone = (after[0][:count] == after[1][:count]) & (after[0][:count] >= count)
     roots = np.where(alone[roots], after[0][roots], roots)
     table = np.stack(after)
-    levels = _levels(c, table, roots, count)
-    return _Trees(modes, features, splits, table, missing, _members(c, modes, table, roots), roots, levels)
+    levels = levels_of(c, table, roots, count)
+    return Trees(modes, features, splits, table, missing, _members(c, modes, table, roots), roots, levels)
 
 
-def _levels(c: Call, after: np.ndarray, roots: np.ndarray, count: int) -> int:
+def levels_of(c: Call, after: np.ndarray, roots: np.ndarray, count: int) -> int:
     """The depth of the deepest tree."""
     front, levels = np.unique(roots[roots < count]), 0
     while len(front):
@@ -139,7 +133,19 @@ def _members(c: Call, modes: np.ndarray, after: np.ndarray, roots: np.ndarray) -
     return table
 
 
-def _step(c: Call, x: Value, place: Value, trees: _Trees) -> Value:
+def leaves_of(c: Call, x: Value, trees: Trees) -> Value:
+    """`[rows, trees]`: the leaf at which each row arrives in each tree."""
+    b = c.b
+    shape = b.Concat([c.size(x, 0), b.ints(len(trees.roots))], axis=0)
+    place = b.Expand(b.constant(trees.roots), shape)
+    for _ in range(trees.levels):
+        place = _step(c, x, place, trees)
+    # a row that has arrived stands behind the nodes
+    leaf: Value = b.Sub(place, b.constant(np.int64(len(trees.modes))))
+    return leaf
+
+
+def _step(c: Call, x: Value, place: Value, trees: Trees) -> Value:
     """Where the rows go from where they are."""
     b = c.b
     leaves = trees.after.shape[1] - len(trees.modes)
@@ -159,10 +165,10 @@ def _step(c: Call, x: Value, place: Value, trees: _Trees) -> Value:
             members = b.Gather(b.constant(trees.members.astype(x.dtype.numpy)), place)
             hit = b.Cast(b.Equal(c.unsqueeze(value, 2), members), to="uint8")
             one: Value = b.Cast(b.ReduceMax(hit, b.ints(2), keepdims=0), to="bool")
-        elif mode == _NOT_EQUAL:
+        elif mode == NOT_EQUAL:
             one = b.Not(b.Equal(value, split))
         else:
-            one = b.op(_COMPARISONS[mode], value, split)
+            one = b.op(COMPARISONS[mode], value, split)
         holds = one if holds is None else b.Where(b.Equal(mode_of, b.constant(np.int64(mode))), one, holds)
     assert holds is not None
     if trees.missing.any():
