@@ -48,8 +48,8 @@ def place(
         buffers: with distinct names. Buffers (or rectangles) that are empty or never live get place 0.
         effort: "fast" is for run time, when shapes change: a few passes. "default" goes on learning for up to a few
             seconds on inputs that are hard (real models are not). "exact" then searches for a perfect plan, for up to
-            a minute; it is made for `pip install numba`, without which it gets a hundredth as far, and skips inputs
-            with compound or fixed buffers.
+            a minute; it is made for `pip install ge-engine[exact]`, without which it gets a hundredth as far, and skips
+            inputs with compound or fixed buffers.
         capacity: bytes that the arena may have at most; the exact search stops as soon as it fits.
         time_limit: seconds after which no further placer starts. Without it the result depends on `buffers` alone
             (with "exact", as long as that minute is not reached).
