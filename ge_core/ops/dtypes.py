@@ -64,7 +64,7 @@ _GE: Mapping[tuple[str, str], frozenset[str]] = {
         (f"ge.{op}", "T"): _FLOAT
         for op in ("Expm1", "Log1p", "Log2", "Log10", "Exp2", "Rsqrt", "Erfc", "ErfInv", "Lgamma", "Digamma",
                    "IsFinite", "LogSigmoid", "Atan2", "CopySign", "NextAfter", "FMax", "FMin", "LogAddExp",
-                   "LogCumSumExp", "Inverse", "Cholesky", "Solve", "LSTM", "AveragePool")
+                   "LogCumSumExp", "Inverse", "Cholesky", "Solve", "LSTM", "AveragePool", "KeptBoxes")
     },
     **{(f"ge.{op}", "T"): _NUMBER for op in ("Square", "Trunc", "FloorDiv", "FloorMod", "TruncDiv")},
     ("ge.ArithmeticShift", "T"): _INT,

@@ -108,6 +108,14 @@ GE_SCHEMAS: dict[str, Schema] = _table(
         _schema("Inverse", "x:T", "y:T"),
         _schema("Cholesky", "x:T", "y:T", upper=("int", 0)),
         _schema("Solve", "a:T b:T", "y:T"),
+        # Numbers of the true elements of a vector, in order; size is how many there are.
+        _schema("Places", "mask:bool size:int64", "y:int64"),
+        # NonMaxSuppression of each class of each image apart: numbers of the boxes that stay, best first, then -1.
+        # limit (0 without it) is the most that stay; the last axis has room for it where it is known, else for all.
+        _schema(
+            "KeptBoxes", "boxes:T scores:T limit:int64? overlap:float32? least:float32?", "y:int64",
+            center_point_box=("int", 0),
+        ),
         # Elements of x at the places where mask is true are replaced, in order, by elements of source.
         _schema("MaskedScatter", "x:T mask:bool source:T", "y:T"),
         # Segments of rows reduced per id (ids may repeat, any order); rows without an id hold the identity.

@@ -70,12 +70,31 @@ def bin_count(c: Infer) -> Type:
 
 @type_rule("NonMaxSuppression")
 def non_max_suppression(c: Infer) -> Type:
+    batch, classes, each = _kept_boxes(c)
+    return TensorType(int64, (c.data_dim(0, 0, 0, batch * classes * each), 3))
+
+
+@type_rule("ge.KeptBoxes")
+def kept_boxes(c: Infer) -> Type:
+    return TensorType(int64, _kept_boxes(c))
+
+
+def _kept_boxes(c: Infer) -> tuple[Size, Size, Size]:
+    """Images, classes, and the most boxes that stay of each."""
     boxes, scores = c.shape(0), c.shape(1)
     if len(boxes) != 3 or len(scores) != 3 or dims.equal(boxes[2], 4) is False:
         raise c.error(f"needs boxes [batch, n, 4] and scores [batch, classes, n], got {c.type(0)}, {c.type(1)}")
-    c.merge(boxes[0], scores[0], "batch sizes")
+    batch = c.merge(boxes[0], scores[0], "batch sizes")
     each: Size = c.merge(boxes[1], scores[2], "numbers of boxes")
     limit = c.content(2) if c.has(2) else (0,)
     if limit is not None:
-        each = dims.minimum(each, limit[0])
-    return TensorType(int64, (c.data_dim(0, 0, 0, scores[0] * scores[1] * each), 3))
+        each = dims.maximum(dims.minimum(each, limit[0]), 0)
+    return batch, scores[1], each
+
+
+@type_rule("ge.Places")
+def places(c: Infer) -> Type:
+    if c.rank(0) != 1:
+        raise c.error(f"needs a vector, got {c.type(0)}")
+    size = c.content(1)
+    return TensorType(int64, (size[0] if size is not None else c.data_dim(0, 0, 0, c.shape(0)[0]),))

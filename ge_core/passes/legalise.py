@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ge_core.errors import PassError
 from ge_core.ir.builder import Builder
-from ge_core.ir.graph import Graph, Node
+from ge_core.ir.graph import Graph, Node, Value
 from ge_core.ir.traverse import walk
-from ge_core.ops.registry import DECOMPOSITIONS, Decomposition
+from ge_core.ops.registry import DECOMPOSITIONS
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.retype import Retyper
 from ge_core.passes.rewrite import between
@@ -30,7 +30,7 @@ class ExpandComposites(Pass):
     """
 
     supports: Callable[[Node], bool]
-    rule: Callable[[str], Decomposition | None] = DECOMPOSITIONS.get
+    rule: Callable[[str], Callable[[Builder, Node], Sequence[Value]] | None] = DECOMPOSITIONS.get
 
     def run(self, graph: Graph, ctx: PassContext) -> bool:
         retyper, changed = Retyper(graph), False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ge_core.errors import IndexRangeError
+from ge_core.errors import IndexRangeError, SizeBoundError
 from ge_core.ir.dtype import string
 from ge_core.ops.registry import kernel
 from ge_core.reference.call import Call
@@ -112,17 +112,49 @@ def non_max_suppression(
     overlap: Array | None = None,
     least: Array | None = None,
 ) -> Array:
+    kept = _kept(call, boxes, scores, limit, overlap, least)
+    found = [(batch, kind, i) for (batch, kind), numbers in kept.items() for i in numbers]
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+@kernel("ge.KeptBoxes")
+def kept_boxes(
+    call: Call,
+    boxes: Array,
+    scores: Array,
+    limit: Array | None = None,
+    overlap: Array | None = None,
+    least: Array | None = None,
+) -> Array:
+    y = np.full((*scores.shape[:2], call.size(call.node.output.shape[2])), -1, np.int64)
+    for place, numbers in _kept(call, boxes, scores, limit, overlap, least).items():
+        y[place][: len(numbers)] = numbers
+    return y
+
+
+def _kept(
+    call: Call, boxes: Array, scores: Array, limit: Array | None, overlap: Array | None, least: Array | None
+) -> dict[tuple[int, int], list[int]]:
+    """Numbers of the boxes that stay, best first, by image and class."""
     most = 0 if limit is None else int(limit.reshape(()))
     threshold = 0.0 if overlap is None else float(overlap.reshape(()))
-    corners = _corners(boxes, call.attr("center_point_box"))
-    found = []
-    for batch, classes in enumerate(scores):
+    corners = _corners(widened(boxes), call.attr("center_point_box"))
+    found = {}
+    for batch, classes in enumerate(widened(scores)):
         for kind, row in enumerate(classes):
             order_ = np.argsort(-row, kind="stable")
             if least is not None:
                 order_ = order_[row[order_] > least.reshape(())]
-            found += [(batch, kind, i) for i in _suppress(corners[batch], order_, threshold, most)]
-    return np.array(found, np.int64).reshape(-1, 3)
+            found[batch, kind] = _suppress(corners[batch], order_, threshold, most)
+    return found
+
+
+@kernel("ge.Places")
+def places(call: Call, mask: Array, size: Array) -> Array:
+    found, wanted = np.flatnonzero(mask), int(size.reshape(()))
+    if len(found) != wanted:
+        raise call.error(SizeBoundError, f"{len(found)} elements are true, size says {wanted}")
+    return found
 
 
 def _corners(boxes: Array, center: int) -> Array:

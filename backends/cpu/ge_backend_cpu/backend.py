@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from ge_backend_cpu import implementations
+from ge_backend_cpu.expand import registry as expansions
 from ge_backend_cpu.isa import Isa, supported_platform, wanted
 from ge_backend_cpu.kernel import Kernel
 from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo, operands
@@ -64,7 +65,14 @@ class CpuBackend:
 
     def passes(self, target: str, options: Options) -> Sequence[Any]:
         isa = wanted(options.get("isa"))[0]
-        return [ExpandComposites(lambda node: bool(implementations.offers(node, isa, options)))]
+
+        def has_kernel(node: Node) -> bool:
+            return _tensors_alone(node) and bool(implementations.offers(node, isa, options))
+
+        return [
+            ExpandComposites(has_kernel),
+            ExpandComposites(lambda node: not expansions.applies(node) or has_kernel(node), expansions.rule),
+        ]
 
     def may_join(self, group: Group, node: Node) -> bool | Refusal:
         return implementations.may_join(group, node)

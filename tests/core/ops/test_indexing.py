@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from ge_core.errors import IndexRangeError
+from ge_core.errors import IndexRangeError, SizeBoundError
 from tests.core.ops.onnx_cases import Case, cases, check_case
 from tests.core.ops.single_node import run_node
 
@@ -131,6 +131,26 @@ def test_search_sorted(right: int) -> None:
     assert run_node("ge.SearchSorted", rows, np.array([[3, 6], [2, 1]]), right=right).tolist() == [
         [1 + right, 3], [3 * right, 0]
     ]  # fmt: skip
+
+
+def test_places() -> None:
+    mask = np.array([False, True, True, False, True])
+    assert run_node("ge.Places", mask, np.int64(3)).tolist() == [1, 2, 4]
+    assert run_node("ge.Places", mask[:1], np.int64(0)).tolist() == []
+    with pytest.raises(SizeBoundError, match="3 elements are true"):
+        run_node("ge.Places", mask, np.int64(2))
+
+
+def test_kept_boxes() -> None:
+    """The second box overlaps the first one, which is better; the third stands apart."""
+    boxes = np.float32([[[0, 0, 1, 1], [0, 0, 1, 0.9], [0, 2, 1, 3]]])
+    scores = np.float32([[[0.9, 0.8, 0.7], [0.1, 0.8, 0.95]]])
+    limits = np.float32(0.5), np.float32(0.2)
+    for most in (1, 2, 3):
+        kept = run_node("ge.KeptBoxes", boxes, scores, np.int64(most), *limits)
+        wanted = [[0, 2, -1], [2, 1, -1]]  # the limit is no constant: there is room for all boxes
+        assert kept.tolist() == [[[n if i < most else -1 for i, n in enumerate(row)] for row in wanted]]
+    assert run_node("ge.KeptBoxes", boxes, scores).shape == (1, 2, 0)
 
 
 def test_counts() -> None:

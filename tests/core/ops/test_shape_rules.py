@@ -87,6 +87,7 @@ INDEXING = [
     Rule("ge.SearchSorted", [(4,), ("a", "b")]),
     Rule("ge.SearchSorted", [("a", 4), ("a", "b")]),
     Rule("ge.BinCount", [("a",), None, np.int64(5)], {}, {0: I64}),
+    Rule("ge.KeptBoxes", [("a", "b", 4), ("a", 2, "b"), ints(2), np.array([0.5], np.float32)]),
     Rule("NonMaxSuppression", [("a", "b", 4), ("a", 2, "b"), ints(2), np.array([0.5], np.float32)],
          data_dependent=True),
 ]  # fmt: skip

@@ -140,7 +140,7 @@ def scatter(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     return _offered(_scatter_nd if node.op == "ScatterND" else _scatter_elements, node)
 
 
-def _copied(node: Node) -> Launch:
+def copied(node: Node) -> Launch:
     """The data as it is; where it lies in the same memory as the result this changes nothing."""
     shape, dtype = node.output.shape, node.output.dtype
     axis = Axis(dims.product(shape))
@@ -203,7 +203,7 @@ def _scatter_nd(node: Node) -> Implementation:
 
     dtypes = [indices.dtype, updates.dtype, dtype]
     second = _launched(writer, [], lanes, body, dtypes, (source(1), source(2), result()))
-    return _implemented(node, [_copied(node), second], [(0, 0)])
+    return _implemented(node, [copied(node), second], [(0, 0)])
 
 
 def _scatter_elements(node: Node) -> Implementation:
@@ -232,4 +232,4 @@ def _scatter_elements(node: Node) -> Implementation:
 
     dtypes = [indices.dtype, updates.dtype, dtype]
     second = _launched(writer, outer, lanes, body, dtypes, (source(1), source(2), result()))
-    return _implemented(node, [_copied(node), second], [(0, 0)])
+    return _implemented(node, [copied(node), second], [(0, 0)])

@@ -56,7 +56,7 @@ def ordered(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     return [
         Implementation(
             name=f"sorting.{node.op}",
-            workspace=0 if few else rows * size * 16,
+            workspace=0 if few else dims.maximum(rows * size * 16, 1),
             cost=typical(launch.picoseconds) * 1e-12,
             data=launch_data([launch]),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ge_backend_cpu.contract.windows import windows_of
 from ge_backend_cpu.loops.expr import Expr, compute_kind
 from ge_backend_cpu.loops.index import Affine, Unsupported, divided
 from ge_backend_cpu.loops.reading import attribute, integers, required, sizes
@@ -34,6 +35,12 @@ def reshape(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
 @rule("Expand")
 def expand(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     return [t.broadcast(required(x[0]), node.output.shape)]
+
+
+@rule("ge.BindDim")
+def bind_dim(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
+    """The scalar as int64."""
+    return [t.converted(t.reshape(required(x[0]), ()), int64)]
 
 
 @rule("ge.Relayout")
@@ -152,6 +159,34 @@ def _place(t: Tracer, at: Affine, size: Size, mode: str) -> Affine:
         else:
             return at
     raise Unsupported("more than 8 reflections")
+
+
+@rule("ge.Im2Col")
+def im2col(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
+    """Element (c, tap; place) is the one of channel c under that tap at that place; beyond the border 0."""
+    data = required(x[0])
+    windows = windows_of(node, attribute(node, "kernel_shape"), data.shape[2:])
+    places = windows.positions(data.shape[2:])
+    ends = [
+        dims.maximum((count - 1) * stride + windows.extent(i) - begin - size, 0)
+        for i, (count, stride, begin, size) in enumerate(
+            zip(places, windows.strides, windows.begin, data.shape[2:], strict=True)
+        )
+    ]
+    whole = (*data.shape[:2], *(b + n + e for b, n, e in zip(windows.begin, data.shape[2:], ends, strict=True)))
+    padded = t.pad(data, whole, (0, 0, *windows.begin), t.full(0, data.dtype, ()))
+    spread = (*data.shape[:2], *windows.kernel, *places)
+    rank = windows.rank
+
+    def element(index: Index, mask: Expr | None) -> Expr:
+        taps, at = index[2 : 2 + rank], index[2 + rank :]
+        moved = [
+            tap * dilation + place * stride
+            for tap, place, dilation, stride in zip(taps, at, windows.dilations, windows.strides, strict=True)
+        ]
+        return padded.at((*index[:2], *moved), mask)
+
+    return [t.reshape(Tensor(data.dtype, spread, element), node.output.shape)]
 
 
 @rule("Tile")

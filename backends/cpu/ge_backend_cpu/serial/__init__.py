@@ -1,0 +1,18 @@
+"""Kernels whose steps depend on the data: searching, selecting, writing at indices, sampling, linear algebra."""
+
+from ge_backend_cpu.serial import (
+    bins,
+    fourier,
+    linalg,
+    noise,
+    places,
+    pooling,
+    running,
+    sampling,
+    scatter,
+    suppress,
+)
+
+__all__ = [
+    "bins", "fourier", "linalg", "noise", "places", "pooling", "running", "sampling", "scatter", "suppress",
+]  # fmt: skip
