@@ -51,16 +51,19 @@ def joins(judge: Judge) -> Judge:
 
 
 def may_join(group: Group, node: Node) -> bool | Refusal:
-    """What the judges say; when all refuse, the reason of the last that gives one."""
+    """What the judges say; when all refuse, what each of them has against it."""
     _load()
-    refusal = Refusal("no-kernel", f"no generator computes {node.op} in a group")
+    refusals: list[Refusal] = []
     for judge in _JUDGES:
         judged = judge(group, node)
         if judged:
             return True
         if isinstance(judged, Refusal):
-            refusal = judged
-    return refusal
+            refusals.append(judged)
+    if not refusals:
+        return Refusal("no-kernel", f"no generator computes {node.op} in a group")
+    codes, reasons = (list(dict.fromkeys(part)) for part in zip(*((r.code, r.reason) for r in refusals), strict=True))
+    return Refusal("+".join(codes), "; ".join(reasons))
 
 
 def _load() -> None:

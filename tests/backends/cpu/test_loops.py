@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from ge_backend_cpu.backend import CpuBackend
+from ge_backend_cpu.implementations import may_join
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import INDEX_OUT_OF_RANGE, OK
 from ge_backend_cpu.loops.lower import Lowered, lower
 from ge_backend_cpu.loops.part import Part
+from ge_core.backend import Group, Refusal
 from ge_core.errors import DivisionByZeroError, IndexRangeError
 from ge_core.ir import Builder, DType, Graph, Value, dims, symbol
 from ge_core.plan.plan import KernelStep
@@ -214,6 +216,16 @@ def test_groups() -> None:
     wanted, _ = interpret(graph, [x, y])
     found = executable(graph, CpuBackend()).run([x, y], StateStore(graph.states))
     np.testing.assert_allclose(found[0], wanted[0], rtol=1e-5, atol=1e-6)
+
+
+def test_every_refusal_is_told() -> None:
+    """Neither loops nor an epilogue of a product take a sort after a softmax."""
+    graph = model(lambda b, x: b.ge.Sort(b.Softmax(x), axis=1), (8, 64))
+    softmax, sort = graph.nodes
+    refused = may_join(Group((softmax,)), sort)
+    assert isinstance(refused, Refusal)
+    assert set(refused.code.split("+")) == {"no-loop", "no-contraction"}
+    assert len(refused.reason.split("; ")) == 2
 
 
 def test_reductions_over_different_parts_stay_apart() -> None:
