@@ -77,7 +77,7 @@ def attention(
 def _attend(
     call: Call, q: np.ndarray, k: np.ndarray, v: np.ndarray, bias: np.ndarray | None, shown: np.ndarray | None
 ) -> np.ndarray:
-    """softmax(softcap(q @ k) + bias) @ v; a row whose bias is all -inf gives zeros.
+    """softmax(softcap(q @ k) + bias) @ v; a row whose scores, the bias added, are all -inf gives zeros.
 
     Args:
         shown: filled with what attribute qk_matmul_output_mode asks for.
@@ -99,8 +99,9 @@ def _attend(
         weights = narrow(softmax_along(widen(scores.astype(precision.numpy)), -1), precision).astype(scores.dtype)
     else:
         weights = softmax_along(scores, -1)
-    if bias is not None:
-        weights = np.where(np.isneginf(bias).all(axis=-1, keepdims=True), 0, weights)
+    none = np.isneginf(scores).all(axis=-1, keepdims=True)
+    if none.any():
+        weights = np.where(none, weights.dtype.type(0), weights)
     if shown is not None and mode == 3:
         shown[...] = weights
     return np.matmul(weights, v)

@@ -85,7 +85,7 @@ def attention(b: Builder, node: Node) -> Sequence[Value]:
     shown[2] = scores
     weights = _weights(b, node, scores)
     if bias is not None and _rows_may_be_empty(node):
-        masked = b.IsInf(b.ReduceMax(bias, b.ints(-1), keepdims=1), detect_positive=0)
+        masked = b.IsInf(b.ReduceMax(scores, b.ints(-1), keepdims=1), detect_positive=0)
         weights = b.Where(masked, b.constant(0.0, weights.dtype), weights)
     shown[3] = weights
     shared = b.Reshape(weights, b.ints(0, kv_heads, group, q.shape[2], k.shape[2]))

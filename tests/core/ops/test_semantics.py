@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ge_core
 from ge_core.errors import DivisionByZeroError, IndexRangeError
 from ge_core.ir import Builder, Graph
 from ge_core.reference.interpret import interpret
@@ -157,6 +158,28 @@ def test_negative_zero() -> None:
     assert run("Equal", f32([-0.0]), f32([0.0]))[0]
     assert run("Relu", f32([-0.0]))[0] == 0
     assert np.signbit(run("Mul", f32([-1.0]), f32([0.0])))[0]
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_attention_to_nothing(target: str, dtype: str) -> None:
+    """As PyTorch and ONNX's reference say; by a mask, and by queries of -inf."""
+    graph = Graph("g")
+    b = Builder(graph)
+    q, k, v = (b.input(name, dtype, (1, 2, 3, 8)) for name in "qkv")
+    mask = b.input("mask", "bool", (3, 3))
+    b.outputs(b.Attention(q, k, v, mask), b.Attention(q, k, v))
+    model = ge_core.compile(graph, target=target)
+    ones = np.ones((1, 2, 3, 8), dtype)
+    given = np.array([[1, 1, 1], [0, 0, 0], [0, 1, 0]], bool)
+    masked, plain = model(ones, ones, ones, given)
+    same(masked[0, :, :, 0].astype(f32), f32([[1, 0, 1]] * 2))
+    same(plain, ones)
+    queries = ones.copy()
+    queries[0, :, 2] = -INF
+    masked, plain = model(queries, ones, ones, given)
+    same(masked[0, :, :, 0].astype(f32), f32([[1, 0, 0]] * 2))
+    same(plain[0, :, :, 0].astype(f32), f32([[1, 1, 0]] * 2))
 
 
 def test_softmax_of_infinities() -> None:
