@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, distributions
@@ -56,6 +57,10 @@ class Site:
             "\n".join(["Metadata-Version: 2.1", f"Name: {distribution}", f"Version: {version}", *lines])
         )
         (info / "entry_points.txt").write_text(f"[ge_core.{kind}s]\n{name} = {module}\n")
+        # a real package of this name that some other test has imported would be taken for this one
+        for loaded in [m for m in sys.modules if m == module or m.startswith(f"{module}.")]:
+            del sys.modules[loaded]
+        importlib.invalidate_caches()
         return distribution
 
     def points(self) -> list[EntryPoint]:
@@ -70,8 +75,9 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    before = set(sys.modules)
+    before = dict(sys.modules)
     monkeypatch.syspath_prepend(tmp_path)
     yield Site(tmp_path)
-    for name in set(sys.modules) - before:
+    for name in set(sys.modules) - before.keys():
         del sys.modules[name]
+    sys.modules.update(before)
