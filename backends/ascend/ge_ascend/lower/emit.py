@@ -35,6 +35,9 @@ _INSTEAD: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Types to compute in where a kernel lacks one: those that hold its values come first."""
 
+_CORE_FLOATS = frozenset({"float32", "float16", "bfloat16"})
+"""Types for which the list of kernels has the last word; the AI CPU, which it leaves out, has more of the others."""
+
 
 @dataclass(eq=False)
 class Emitter:
@@ -182,7 +185,7 @@ class Emitter:
         if not self.chip.takes(dtype):
             return False
         kernels = declared.kernel_types(port.name)
-        if self.chip.kernels and kernels and dtype.is_float and declared.columns:
+        if self.chip.kernels and kernels and dtype.name in _CORE_FLOATS and declared.name != "Cast":
             return dtype.name in kernels
         return port.takes(dtype) or dtype.name in kernels
 
