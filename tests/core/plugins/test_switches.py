@@ -44,7 +44,6 @@ def test_the_reference_name_cannot_be_taken(site):
 
 def test_the_default_target_is_the_first_usable_one(site):
     import ge_backend_cpu  # noqa: F401  the made-up package of this name must win over it
-
     from ge_core.plugins.discovery import BUILT_IN
 
     site.add("cpu", "1 / 0", kind="backend")
