@@ -49,7 +49,6 @@ zoo: environment
 bench: environment
 	$(python) bench/scale.py
 	$(python) bench/memory.py
-	$(python) bench/memory_plans.py
 	$(python) bench/import.py
 
 environment: $(VENV)/.test

@@ -1,133 +1,162 @@
-"""What the memory planner and the order of operators achieve, and in what time; `python bench/memory.py [--exact]`.
+"""What the memory planner and the order of operators achieve, and in what time; the README shows it.
 
-Four tables, all from data that the tests ship (tests/core/memory/data, its README says where it comes from):
+    python bench/memory.py [part ...]      (default: all parts)
 
-- real models: arena against the lower bound and against no reuse;
-- MiniMalloc's hard benchmarks: the default planner's gap, and with `--exact` the published capacity by the exact tier;
-- irregular networks: the peak of the order given and of the one found;
-- generated problems of 10 to 100,000 buffers, as at run time ("fast") and at compile time.
-
-Seconds are processor time of one core.
+Measures the parts one after another, writes each to bench/results/memory.json when it is done, and prints the tables.
+`exact` needs numba (pip install ge-engine[exact]); `imported` and `graph_orders` need torch, timm and transformers.
+Without them a part keeps the figures of its last measurement.
 """
 
 from __future__ import annotations
 
-import argparse
-import io
 import json
-import random
 import sys
-import time
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]
 
-from ge_core.memory import CompoundBuffer, place, read_table, validate
-from ge_core.plan.order import OrderGraph, OrderValue, order, peak
+from bench import memory_plans, memory_problems  # noqa: E402
+from bench.memory_problems import MIB, Rows  # noqa: E402
 
-DATA = Path(__file__).resolve().parents[1] / "tests" / "core" / "memory" / "data"
-MIB = 1 << 20
-Result = TypeVar("Result")
-
-
-def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    """The result of `run` and the processor seconds it took."""
-    start = time.process_time()
-    result = run()
-    return result, time.process_time() - start
-
-
-def tables(archive: str) -> dict[str, list[CompoundBuffer]]:
-    """The tables of lives in an archive, summaries left out."""
-    with zipfile.ZipFile(DATA / f"{archive}.zip") as pack:
-        return {
-            name.removesuffix(".csv"): read_table(io.StringIO(pack.read(name).decode()))
-            for name in sorted(pack.namelist())
-            if name.endswith(".csv") and name not in ("summary.csv", "gap.csv")
-        }
+RESULTS = ROOT / "bench" / "results"
+PARTS: dict[str, tuple[Callable[[], Rows], Sequence[str]]] = {
+    "lifetimes": (memory_problems.lifetimes, ()),
+    "minimalloc": (memory_problems.minimalloc, ()),
+    "exact": (memory_problems.exact, ("numba",)),
+    "orders": (memory_problems.orders, ()),
+    "generated": (memory_problems.generated, ()),
+    "known": (memory_plans.known, ()),
+    "imported": (memory_plans.imported, ("torch", "timm", "transformers")),
+    "graph_orders": (memory_plans.graph_orders, ("torch", "timm", "transformers")),
+}
+"""What is measured, and the packages without which it cannot be."""
 
 
-def models() -> None:
-    print("| model | buffers | no reuse MiB | bound MiB | arena MiB | gap % | saved % | planner | ms |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for name, buffers in tables("lifetimes").items():
-        plan, seconds = timed(lambda b=buffers: place(b))  # type: ignore[misc]
-        assert not validate(buffers, plan)
-        print(
-            f"| {name} | {len(buffers)} | {plan.no_reuse / MIB:.1f} | {plan.lower_bound / MIB:.2f} "
-            f"| {plan.size / MIB:.2f} | {100 * (plan.ratio - 1):.2f} | {100 * (1 - plan.size / plan.no_reuse):.1f} "
-            f"| {plan.planner} | {1000 * seconds:.1f} |"
-        )
+def tables(results: dict[str, Rows], *, whole: bool = True) -> str:
+    """The results for a person, in Markdown.
+
+    Args:
+        whole: list all models of the stored tables of lifetimes; else only count them.
+    """
+    parts = [_counts(results["lifetimes"])]
+    if whole:
+        parts.append(_lifetimes(results["lifetimes"]))
+    hand = {f"{name} (built by hand)": row for name, row in results["known"].items()}
+    torch = {f"{name} (imported from PyTorch)": row for name, row in results["imported"].items()}
+    hard = (
+        "MiniMalloc's hard problems, by default and by the exact tier (`pip install ge-engine[exact]`), which stops at "
+        "the published capacity:"
+    )
+    parts += ["Whole plans; *peak* counts outputs, too, which the caller keeps:", _plans(torch | hand)]
+    parts += ["Order of operators, peak in MiB:", _orders(results["orders"] | results["graph_orders"])]
+    parts += [hard, _hard(results["minimalloc"], results["exact"])]
+    parts += ["Generated problems, each buffer beside about nine others; *fast* is what a new shape costs at run time:"]
+    return "\n\n".join([*parts, _generated(results["generated"])])
 
 
-def hard(exact: bool) -> None:
-    print("| instance | buffers | bound | arena | gap % | s | capacity | exact arena | exact s |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for name, buffers in tables("minimalloc").items():
-        plan, seconds = timed(lambda b=buffers: place(b))  # type: ignore[misc]
-        assert not validate(buffers, plan)
-        capacity = int(name.rpartition(".")[2])
-        row = f"| {name.partition('.')[0]} | {len(buffers)} | {plan.lower_bound} | {plan.size} "
-        row += f"| {100 * (plan.ratio - 1):.1f} | {seconds:.2f} | {capacity} "
-        if exact:
-            best, seconds = timed(lambda b=buffers, c=capacity: place(b, effort="exact", capacity=c))  # type: ignore[misc]
-            assert not validate(buffers, best)
-            row += f"| {best.size} | {seconds:.2f} |"
-        else:
-            row += "| | |"
-        print(row, flush=True)
+def _counts(lives: Rows) -> str:
+    tight = sum(row["arena"] == row["bound"] for row in lives.values())
+    slowest = max(row["seconds"] for row in lives.values())
+    told = f"{tight} of {len(lives)} tables of buffer lifetimes from real models are placed at their lower bound, each "
+    told += f"in at most {slowest:.2f} s."
+    zoo = RESULTS / "zoo_torch.json"
+    rows = json.loads(zoo.read_text(encoding="utf-8"))["models"].values() if zoo.is_file() else []
+    planned = [row for row in rows if row.get("lower_bound")]
+    above = sum(row["arena"] > row["lower_bound"] for row in planned)
+    return f"{told} Of the {len(planned)} PyTorch models whose plans have an arena, {above} are above theirs."
 
 
-def orders() -> None:
-    print("| network | operators | order given MiB | order found MiB | saved % | s |")
-    print("|---|---|---|---|---|---|")
-    with zipfile.ZipFile(DATA / "orders.zip") as pack:
-        for name in sorted(pack.namelist()):
-            stored = json.loads(pack.read(name))
-            values = tuple(OrderValue(size, made, tuple(readers), out) for size, made, readers, out in stored["values"])
-            graph = OrderGraph(stored["ops"], values, tuple((a, b) for a, b in stored["in_place"]))
-            found, seconds = timed(lambda g=graph: order(g))  # type: ignore[misc]
-            before, after = peak(graph, range(graph.ops)), peak(graph, found)
-            print(
-                f"| {name.removesuffix('.json')} | {graph.ops} | {before / MIB:.2f} | {after / MIB:.2f} "
-                f"| {100 * (1 - after / before):.1f} | {seconds:.2f} |"
-            )
+def _lifetimes(rows: Rows) -> str:
+    return _table(
+        "model | buffers | no reuse MiB | bound MiB | arena MiB | gap % | planner | ms",
+        [
+            [name, r["buffers"], *map(_mib, (r["no_reuse"], r["bound"], r["arena"])), _gap(r), r["planner"], _ms(r)]
+            for name, r in rows.items()
+        ],
+    )
 
 
-def generated() -> None:
-    print("| buffers | neighbours each | fast: gap % | ms | default: gap % | ms |")
-    print("|---|---|---|---|---|---|")
-    for count in (10, 100, 1000, 10_000, 100_000):
-        draw = random.Random(0)
-        buffers = [
-            CompoundBuffer.simple(f"b{i}", draw.randint(1, MIB), i, i + 1 + int(draw.expovariate(0.2)))
-            for i in range(count)
-        ]
-        row = f"| {count} | 9 "
-        for effort in ("fast", "default"):
-            plan, seconds = timed(lambda b=buffers, e=effort: place(b, effort=e))  # type: ignore[misc]
-            assert not validate(buffers, plan)
-            row += f"| {100 * (plan.ratio - 1):.2f} | {1000 * seconds:.1f} "
-        print(row + "|", flush=True)
+def _plans(rows: Rows) -> str:
+    return _table(
+        "model | no reuse MiB | peak, nothing in place | peak | peak ÷ bound | arena | saved %",
+        [
+            [name, *map(_mib, (r["no_reuse"], r["out_of_place"], r["peak"])), f"{r['peak'] / r['bound']:.3f}",
+             _mib(r["arena"]), f"{100 * (1 - r['peak'] / r['no_reuse']):.1f}"]
+            for name, r in rows.items()
+        ],
+    )  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Arena sizes and planning times.")
-    parser.add_argument("--exact", action="store_true", help="run the exact tier too (better with numba installed)")
-    exact = parser.parse_args().exact
-    parts: list[tuple[str, Callable[[], None]]] = [
-        ("Real models", models),
-        ("MiniMalloc's hard benchmarks", lambda: hard(exact)),
-        ("Order of operators", orders),
-        ("Generated problems", generated),
-    ]
-    for title, part in parts:
-        print(f"\n## {title}\n")
-        part()
+def _orders(rows: Rows) -> str:
+    return _table(
+        "network | as given | as ordered | saved % | s",
+        [
+            [name, _mib(r["given"]), _mib(r["found"]), f"{100 * (1 - r['found'] / r['given']):.1f}", _seconds(r)]
+            for name, r in rows.items()
+        ],
+    )
+
+
+def _hard(default: Rows, exact: Rows) -> str:
+    return _table(
+        "problem | buffers | bound | arena | gap % | s | capacity | exact arena | s",
+        [
+            [name, r["buffers"], r["bound"], r["arena"], _gap(r), _seconds(r), r["capacity"], exact[name]["arena"],
+             _seconds(exact[name])]
+            for name, r in default.items()
+        ],
+    )  # fmt: skip
+
+
+def _generated(rows: Rows) -> str:
+    return _table(
+        "buffers | fast: gap % | ms | default: gap % | ms",
+        [[count, *(cell(r[e]) for e in ("fast", "default") for cell in (_gap, _ms))] for count, r in rows.items()],
+    )
+
+
+def _table(head: str, rows: Iterable[Sequence[object]]) -> str:
+    lines = [f"| {head} |", "|" + "---|" * len(head.split(" | "))]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+
+
+def _mib(size: int) -> str:
+    return f"{size / MIB:.2f}".rstrip("0").rstrip(".")
+
+
+def _gap(row: dict[str, Any]) -> str:
+    return f"{100 * (row['arena'] / row['bound'] - 1):.1f}"
+
+
+def _ms(row: dict[str, Any]) -> str:
+    return f"{1000 * row['seconds']:.1f}"
+
+
+def _seconds(row: dict[str, Any]) -> str:
+    return f"{row['seconds']:.2f}"
+
+
+def main(wanted: Sequence[str]) -> int:
+    file = RESULTS / "memory.json"
+    results: dict[str, Rows] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    for name in wanted or PARTS:
+        measure, needs = PARTS[name]
+        missing = [package for package in needs if find_spec(package) is None]
+        if missing:
+            print(f"{name} is not measured: {', '.join(missing)} is missing", file=sys.stderr)
+            continue
+        results[name] = measure()
+        kept = {part: results[part] for part in PARTS if part in results}
+        file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        print(f"measured: {name}", file=sys.stderr, flush=True)
+    absent = [name for name in PARTS if name not in results]
+    print(tables(results) if not absent else f"not measured yet: {', '.join(absent)}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
