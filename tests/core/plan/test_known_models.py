@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.memory_models import llama, randwire, unet
-from bench.memory_plans import planned
+from bench.memory_plans import llama_of_transformers, planned
 from ge_core.passes.base import SWITCHES
 
 MIB = 1 << 20
@@ -24,6 +24,17 @@ def test_llama_with_fused_kernels(last_logits: bool, peak: int, out_of_place: in
     assert found.peak == found.bound == peak * MIB
     assert found.out_of_place == out_of_place * MIB
     assert 7900 * MIB < found.no_reuse < 8100 * MIB
+
+
+@pytest.mark.parametrize(("last_logits", "peak"), [(False, 141), (True, 80)])
+def test_llama_imported_from_pytorch(last_logits: bool, peak: int) -> None:
+    """Two of its 32 layers, between which nothing but the hidden state lives."""
+    pytest.importorskip("transformers")
+    found = planned(llama_of_transformers(last_logits=last_logits, layers=2))
+    assert found.arena == 80 * MIB
+    assert found.peak == found.bound == peak * MIB
+    assert found.out_of_place == 118 * MIB
+    assert found.no_reuse > 520 * MIB
 
 
 @pytest.mark.parametrize(("scores", "arena", "out_of_place"), [("float16", 320, 544), ("float32", 800, 800)])
