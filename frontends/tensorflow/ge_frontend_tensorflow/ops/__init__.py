@@ -1,0 +1,1 @@
+"""One file for each family of operators, imported on first use of the registry."""
