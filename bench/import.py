@@ -1,6 +1,6 @@
 """How long ONNX files take to open: our import beside ONNX Runtime's session and OpenVINO's read_model.
 
-    python bench/import.py [names ...]    the models of zoo_onnx.py whose path holds one of the names
+    python bench/import.py [names ...]    the models of onnx_models.py whose path holds one of the names
 
 One thread; the best of three; ONNX Runtime without optimisations. The last line opens a file whose 2 GiB of weights
 are external data. Results go to bench/results/import.json.
@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,31 +35,17 @@ def best(run: Callable[[], Any]) -> float:
     return round(min(times), 4)
 
 
-def openers(path: str) -> dict[str, Callable[[], Any]]:
-    """What opens a file, by name; OpenVINO only where it is installed."""
-    from ge_frontend_onnx.importer import import_model
+def _openers(path: str) -> dict[str, Callable[[], Any]]:
+    from bench.zoo_onnx import openers
 
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    found: dict[str, Callable[[], Any]] = {
-        "ge": lambda: import_model(path),
-        "onnxruntime": lambda: onnxruntime.InferenceSession(path, options),
-    }
-    try:
-        import openvino
-    except ImportError:
-        return found
-    found["openvino"] = lambda: openvino.Core().read_model(path)
-    return found
+    return openers(path)
 
 
 def measure(path: str) -> dict[str, Any]:
     """Nodes, and seconds of each opener; an opener that refuses the file has its error."""
     nodes = len(onnx.load(path, load_external_data=False).graph.node)
     row: dict[str, Any] = {"nodes": nodes}
-    for name, run in openers(path).items():
+    for name, run in _openers(path).items():
         try:
             row[name] = best(run)
         except Exception as error:  # noqa: BLE001  the others' refusals are results too
@@ -92,7 +77,7 @@ def external(folder: Path) -> str:
 
 def main(names: list[str]) -> int:
     sys.path[:0] = [str(ROOT)]
-    from bench.zoo_onnx import MODELS, fetched
+    from bench.onnx_models import MODELS, fetched
 
     results: dict[str, Any] = {}
     for model in MODELS:

