@@ -181,6 +181,7 @@ class Artifact:
         plans: the plan of each entry (planned backends).
         store_plans: whether the plans go into the file; else `load` gets none and makes them again.
         native: whether an item holds code that this machine would execute.
+        notes: what the backend chose on its own account, for the report.
     """
 
     target: str
@@ -190,6 +191,7 @@ class Artifact:
     plans: dict[str, ExecutionPlan] = field(default_factory=dict)
     store_plans: bool = True
     native: bool = False
+    notes: list[str] = field(default_factory=list)
 
 
 @runtime_checkable

@@ -192,6 +192,7 @@ def compile_entries(
     record_passes(report, context.report)
     with watch.phase("build"):
         artifact = backend.build(entries, request.target, request.backend_options)
+        report.notices += artifact.notes
         executable = backend.load(artifact, request.backend_options)
     report.seconds = dict(watch.seconds)
     return CompiledModel(

@@ -17,6 +17,7 @@ from ge_core.compiler import (
     rebuilt_request,
     target_info,
 )
+from ge_core.device_contract import SavesFiles
 from ge_core.errors import BackendError, OfflineModelError
 from ge_core.ir.graph import Graph
 from ge_core.model import CompiledModel, Provenance
@@ -36,7 +37,14 @@ def save_model(model: CompiledModel, path: str | os.PathLike[str]) -> None:
 
     Raises:
         OfflineModelError: the file cannot be written.
+        BackendError: the target has a file form of its own, and could not write it.
     """
+    plugin = host().backend(model.provenance.backend)
+    backend = plugin.backend()
+    if isinstance(backend, SavesFiles):
+        given = {k: v for k, v in model.provenance.options.items() if k in plugin.info.options}
+        backend.save(model.artifact, os.fspath(path), given)
+        return
     artifact, provenance = model.artifact, model.provenance
     report = model.report.to_json()
     report["seconds"] = {}  # equal models give equal files

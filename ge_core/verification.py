@@ -55,11 +55,13 @@ class VerifyReport:
     Attributes:
         outputs: one entry for each tensor that the model returns.
         first_divergence: where the compiled model leaves the imported graph, when that can be told.
+        predicted: for a target that was emulated, the error that its element types bring, one line each.
     """
 
     target: str
     outputs: list[Difference] = field(default_factory=list)
     first_divergence: str = ""
+    predicted: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -74,6 +76,7 @@ class VerifyReport:
         lines += [f"  {difference}" for difference in self.outputs]
         if self.first_divergence:
             lines.append(f"  first divergence: {self.first_divergence}")
+        lines += [f"  {line}" for line in self.predicted]
         return "\n".join(lines)
 
 

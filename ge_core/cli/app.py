@@ -14,7 +14,7 @@ from collections.abc import Callable
 import typer
 
 from ge_core import __version__
-from ge_core.cli import compile, coverage, export, inspect, plugins, run, verify
+from ge_core.cli import check, compile, coverage, export, inspect, plugins, report, run, verify
 from ge_core.cli.exit_codes import ExitCode, exit_code
 from ge_core.cli.output import print_error
 from ge_core.errors import GeError
@@ -25,9 +25,14 @@ COMMANDS: dict[str, Callable[..., ExitCode | None]] = {
     "inspect": inspect.inspect,
     "verify": verify.verify,
     "coverage": coverage.coverage,
+    "check": check.check,
+    "report": report.report,
     "export": export.export,
     "plugins": plugins.plugins,
 }
+
+PASSING = frozenset({"compile", "verify", "coverage", "report"})
+"""Commands that hand options which they do not know to the plugins at work, as `--some-key value`."""
 
 
 def build() -> typer.Typer:
@@ -40,7 +45,8 @@ def build() -> typer.Typer:
     )
     app.callback(help="Take a model of any framework to an offline model, and run it without the framework.")(_options)
     for name, command in COMMANDS.items():
-        app.command(name)(_guarded(command))
+        passing = {"allow_extra_args": True, "ignore_unknown_options": True} if name in PASSING else {}
+        app.command(name, context_settings=passing)(_guarded(command))
     return app
 
 

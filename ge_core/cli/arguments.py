@@ -84,6 +84,31 @@ def options_of(given: Sequence[str]) -> dict[str, object]:
     return found
 
 
+def plugin_options(extra: Sequence[str]) -> dict[str, object]:
+    """Options of plugins given as `--some-key value`, `--some-key=value`, or `--some-key` for true.
+
+    Which of them exist is checked where the plugins are known.
+
+    Raises:
+        OptionError: something that is no option.
+    """
+    found: dict[str, object] = {}
+    waiting: str | None = None
+    for text in extra:
+        if text.startswith("--") and len(text) > 2:
+            key, separator, value = text[2:].partition("=")
+            waiting = key.replace("-", "_")
+            found[waiting] = _plain(value) if separator else True
+            if separator:
+                waiting = None
+        elif waiting is not None:
+            found[waiting] = _plain(text)
+            waiting = None
+        else:
+            raise OptionError(f"unexpected argument {text!r}", expected="options of a plugin as --some-key value")
+    return found
+
+
 def _plain(value: str) -> object:
     words: dict[str, object] = {"true": True, "false": False}
     if value in words:

@@ -10,6 +10,7 @@ from ge_core.cli.arguments import INPUT_HELP, MODEL_HELP, SET_HELP
 
 
 def compile_model(
+    context: typer.Context,
     model: str = typer.Argument(help=MODEL_HELP),
     output: Path = typer.Option(..., "--output", "-o", help="The offline model to write."),
     inputs: list[str] = typer.Option([], "--input", "-i", help=INPUT_HELP),
@@ -22,7 +23,7 @@ def compile_model(
 ) -> None:
     """Compile a model and write it as an offline model."""
     from ge_core import api
-    from ge_core.cli.arguments import as_call, inputs_of, model_of, options_of
+    from ge_core.cli.arguments import as_call, inputs_of, model_of, options_of, plugin_options
     from ge_core.cli.output import print_json
     from ge_core.cli.progress import progress
 
@@ -36,7 +37,7 @@ def compile_model(
             target=target,
             optimize=tuple(optimize.split(",")) if "," in optimize else optimize,
             precision=precision,
-            options=options_of(settings),
+            options=options_of(settings) | plugin_options(context.args),
         )
     with progress(f"saving {output}"):
         compiled.save(output)

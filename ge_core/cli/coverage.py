@@ -9,6 +9,7 @@ from ge_core.cli.exit_codes import ExitCode
 
 
 def coverage(
+    context: typer.Context,
     model: str = typer.Argument(help=MODEL_HELP),
     inputs: list[str] = typer.Option([], "--input", "-i", help=INPUT_HELP),
     framework: str | None = typer.Option(None, help="The frontend; by default the model is recognised."),
@@ -20,14 +21,19 @@ def coverage(
     from dataclasses import asdict
 
     from ge_core import api
-    from ge_core.cli.arguments import as_call, inputs_of, model_of, options_of
+    from ge_core.cli.arguments import as_call, inputs_of, model_of, options_of, plugin_options
     from ge_core.cli.output import print_json
     from ge_core.cli.progress import progress
 
     args, kwargs = as_call(inputs_of(inputs))
     with progress(f"reading {model}"):
         report = api.coverage(
-            model_of(model), args, kwargs, framework=framework, target=target, options=options_of(settings)
+            model_of(model),
+            args,
+            kwargs,
+            framework=framework,
+            target=target,
+            options=options_of(settings) | plugin_options(context.args),
         )
     if json:
         print_json(asdict(report) | {"complete": report.complete})

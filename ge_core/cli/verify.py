@@ -11,6 +11,7 @@ from ge_core.cli.exit_codes import ExitCode
 
 
 def verify(
+    context: typer.Context,
     model: str = typer.Argument(help=MODEL_HELP),
     offline: Path | None = typer.Option(None, "--om", help="Compare this offline model instead of compiling."),
     inputs: list[str] = typer.Option([], "--input", "-i", help=INPUT_HELP),
@@ -25,7 +26,7 @@ def verify(
     from dataclasses import asdict
 
     from ge_core import api
-    from ge_core.cli.arguments import as_call, example_array, inputs_of, model_of, options_of
+    from ge_core.cli.arguments import as_call, example_array, inputs_of, model_of, options_of, plugin_options
     from ge_core.cli.output import print_json
     from ge_core.cli.progress import progress
     from ge_core.input_spec import InputSpec
@@ -45,7 +46,7 @@ def verify(
             tolerance=tolerance,
             framework=framework,
             target=target,
-            options=options_of(settings),
+            options=options_of(settings) | plugin_options(context.args),
         )
     if json:
         print_json(asdict(report) | {"passed": report.passed})

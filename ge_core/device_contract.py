@@ -1,0 +1,106 @@
+"""What a backend may offer beyond `ge_core.backend.Backend`: parts for targets that this machine cannot run.
+
+Each part is a protocol of its own; the core asks with isinstance, and no target has to have any.
+
+| part | asked by |
+|---|---|
+| SavesFiles | `CompiledModel.save`: the target's own file forms |
+| ChecksFiles | `ge check` |
+| Describes | `ge report` |
+| Emulates | `ge verify` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from ge_core.backend import Artifact, Options
+
+
+@dataclass(frozen=True)
+class FileFinding:
+    """One fault of a file: `rule` is short and stable, `where` names the place in it."""
+
+    severity: Literal["error", "warning"]
+    rule: str
+    where: str
+    what: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.severity}: {self.where}: {self.what}"
+        return f"{text}: {self.fix}" if self.fix else text
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The error that a target's element types will bring.
+
+    Attributes:
+        outputs: for each output the largest difference that is predicted, as a part of its scale.
+        operators: (operator, where, the part of the largest output's scale that it contributes alone), largest first.
+        basis: how it was found, one line.
+    """
+
+    outputs: tuple[float, ...]
+    operators: tuple[tuple[str, str, float], ...] = ()
+    basis: str = ""
+
+    def lines(self, names: Sequence[str]) -> list[str]:
+        """For a person: outputs, then operators."""
+        found = [f"predicted error ({self.basis}):" if self.basis else "predicted error:"]
+        found += [f"  {name}: {error:.2e} of its scale" for name, error in zip(names, self.outputs, strict=False)]
+        if self.operators:
+            found.append("operators that contribute most:")
+            found += [f"  {error:.2e}  {operator}  {where}".rstrip() for operator, where, error in self.operators]
+        return found
+
+
+@runtime_checkable
+class SavesFiles(Protocol):
+    """Writes files of the target's own form instead of offline models of ge."""
+
+    def save(self, artifact: Artifact, path: str, options: Options) -> None:
+        """Write the artifact; the form is that of the path's suffix.
+
+        Raises:
+            BackendError: the form is unknown, or a tool of the target is missing or failed.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksFiles(Protocol):
+    """Reads files of the target's own form and says what is wrong with them."""
+
+    def check_file(self, path: str, target: str) -> list[FileFinding]:
+        """Everything that is wrong with a file; one that cannot be read is a finding too."""
+        ...
+
+
+@runtime_checkable
+class Describes(Protocol):
+    """Tells what the core's report cannot know: estimates, the use of a device."""
+
+    def describe(self, artifact: Artifact, options: Options) -> str:
+        """Text for a person."""
+        ...
+
+
+@runtime_checkable
+class Emulates(Protocol):
+    """Computes on the host what the device would compute."""
+
+    def emulate(self, artifact: Artifact, inputs: Sequence[Any], entry: str = "main") -> list[Any]:
+        """The entry's outputs, with the target's element types."""
+        ...
+
+    def predict(self, artifact: Artifact, inputs: Sequence[Any], entry: str = "main") -> Prediction:
+        """The error that the target's element types bring, and the operators that contribute most."""
+        ...
+
+
+__all__ = ["ChecksFiles", "Describes", "Emulates", "FileFinding", "Prediction", "SavesFiles"]
