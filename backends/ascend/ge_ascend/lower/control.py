@@ -176,7 +176,7 @@ def loop(c: LowerCall) -> list[Out]:
         grown = []
         for k, row in enumerate(results[1 + len(carried) :]):
             (single,) = emit(scope, "Unsqueeze", [row], {"axes": [0]})
-            zero = c.engine.emitter.small(scope, np.int64(0))
+            zero = c.engine.emitter.small(scope, np.int32(0))
             (more,) = emit(scope, "ConcatV2", [[outs[2 + len(carried) + k], single], zero], {"N": 2})
             grown.append(more)
         return names[1].end([after, *results[: 1 + len(carried)], *grown, *outs[fixed:]])

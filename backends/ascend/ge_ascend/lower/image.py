@@ -197,7 +197,7 @@ def roi_align(c: LowerCall) -> Out:
         raise c.refuse(f"the mode {c.attr('mode')}")
     ends = {"output_half_pixel": 0, "half_pixel": 2}
     batch = c.op("Unsqueeze", c.cast(c.as_is(2), c[1].value.dtype), axes=[1])
-    rois = c.op("ConcatV2", [batch, c[1]], c.const(1, int64), N=2)
+    rois = c.op("ConcatV2", [batch, c[1]], c.const(1, int32), N=2)
     return c.ops(
         "ROIAlign", c[0], rois, spatial_scale=float(c.attr("spatial_scale")), pooled_height=c.attr("output_height"),
         pooled_width=c.attr("output_width"), sample_num=c.attr("sampling_ratio"),

@@ -63,7 +63,7 @@ def gather_nd(c: LowerCall) -> Out:
         return c.op("GatherNd", c[0], indices)
     leading = c.shape(1)[:-1]
     parts = [_positions(c, leading, axis) for axis in range(batch)]
-    joined = c.op("ConcatV2", [*parts, indices], c.const(len(leading), int64), N=batch + 1)
+    joined = c.op("ConcatV2", [*parts, indices], c.const(len(leading), int32), N=batch + 1)
     return c.op("GatherNd", c[0], joined)
 
 
@@ -128,7 +128,7 @@ def tensor_scatter(c: LowerCall) -> Out:
     if c.attr("mode") == "circular":
         places = c.op("FloorMod", places, c.scalar(data[axis]))
     parts = [_positions(c, leading, i) for i in range(axis)]
-    joined = c.op("ConcatV2", [*parts, c.op("Unsqueeze", places, axes=[axis + 1])], c.const(axis + 1, int64),
+    joined = c.op("ConcatV2", [*parts, c.op("Unsqueeze", places, axes=[axis + 1])], c.const(axis + 1, int32),
                   N=axis + 1)  # fmt: skip
     return c.op("TensorScatterUpdate", c[0], joined, c[1])
 

@@ -60,7 +60,7 @@ def concat(c: LowerCall) -> Out:
     if len(parts) == 1:
         return c.op("Identity", parts[0])
     axis = c.attr("axis") % c.rank()
-    return c.op("ConcatV2", parts, c.const(axis, int64), N=len(parts))
+    return c.op("ConcatV2", parts, c.const(axis, int32), N=len(parts))
 
 
 @lowering("Split")
@@ -119,7 +119,7 @@ def _spread(c: LowerCall, given: Out, axes: list[int], rest: list[int]) -> Out:
             parts.append(c.op("GatherV2", wide, at, c.const(0, int64)))
         else:
             parts.append(c.const([value], int64))
-    return c.op("ConcatV2", parts, c.const(0, int64), N=len(parts)) if len(parts) > 1 else parts[0]
+    return c.op("ConcatV2", parts, c.const(0, int32), N=len(parts)) if len(parts) > 1 else parts[0]
 
 
 def _reversed(

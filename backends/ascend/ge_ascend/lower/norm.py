@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ge_core.ir.dtype import float32
+from ge_core.ir.dtype import float32, int32
 
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
@@ -17,7 +17,7 @@ def layer_norm(c: LowerCall) -> list[Out | None]:
     if len(c.node.outputs) > 1 or not all(isinstance(size, int) for size in sizes):
         return list(c.expand())
     found = c.ops(
-        "LayerNormV4", c[0], c.ints(sizes), _shaped(c, 1, sizes), _shaped(c, 2, sizes), epsilon=float(c.attr("epsilon"))
+        "LayerNormV4", c[0], c.ints(sizes, int32), _shaped(c, 1, sizes), _shaped(c, 2, sizes), epsilon=float(c.attr("epsilon"))
     )
     return [found[0]]
 
