@@ -22,9 +22,12 @@ from ge_core.reference.interpret import interpret
 from tests.core.passes.compare import assert_close, assert_same_bits
 
 
-def planned(graph: Graph, switches: Collection[str] = SWITCHES) -> tuple[ExecutionPlan, PlanReport]:
+def planned(
+    graph: Graph, switches: Collection[str] = SWITCHES, backend: ReferenceBackend | None = None
+) -> tuple[ExecutionPlan, PlanReport]:
     """The plan of a copy of the graph."""
-    plan, report = build_plan(clone_graph(graph), PlanRequest(ReferenceBackend(), "reference", switches=switches))
+    request = PlanRequest(backend or ReferenceBackend(), "reference", switches=switches)
+    plan, report = build_plan(clone_graph(graph), request)
     verify(plan.graph)
     return plan, report
 
@@ -75,14 +78,16 @@ def check(
     switches: Collection[str] = SWITCHES,
     tolerance: float | None = None,
     states: bool = False,
+    backend: ReferenceBackend | None = None,
 ) -> ExecutionPlan:
     """Run a graph planned and interpreted on each list of inputs, one after the other; results must agree.
 
     Args:
         tolerance: None compares bits.
         states: carry the states from call to call and compare them too.
+        backend: whose kernels are planned; numpy computes.
     """
-    plan, _ = planned(graph, switches)
+    plan, _ = planned(graph, switches, backend)
     executor = PlanExecutor(plan, poison=True)
     store, oracle = StateStore(graph.states), {s.name: s.initial.array() for s in graph.states}
     for inputs in calls:
