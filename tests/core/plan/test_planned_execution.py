@@ -474,3 +474,14 @@ def test_many_shapes_do_not_grow_memory() -> None:
     executor.run([np.ones((2, 16), np.float32)], StateStore())
     assert executor.pool.held() <= 2 * (400 * 16 * 4 * 2)
     assert len(executor.placer._kept) <= 64
+
+
+def test_the_arena_of_a_large_call_is_given_back() -> None:
+    g, b = new()
+    b.outputs(b.ReduceSum(b.Softmax(b.Softmax(b.input("x", "float32", (symbol("n", 1), 16)))), np.array([1])))
+    executor = PlanExecutor(planned(g)[0])
+    executor.run([np.ones((100_000, 16), np.float32)], StateStore())
+    assert executor.pool.held() >= 100_000 * 16 * 4
+    for n in (1, 2, 3):
+        executor.run([np.ones((n, 16), np.float32)], StateStore())
+    assert executor.pool.held() < 100_000
