@@ -150,7 +150,7 @@ def _constant(b: Builder, constant: Constant) -> Result:
 def _assigned(converter: Converter, source: Source, arguments: Sequence[Result]) -> list[Variable]:
     """The variables that the model writes."""
     found = []
-    for place in sorted(converter.writes.of_body(source.body), key=str):
+    for place in sorted(converter.writes.of_body(source.body, converter.order(source.body)), key=str):
         variable = source.handles.get(place) if isinstance(place, str) else arguments[place]
         if not isinstance(variable, Variable):
             raise UnsupportedError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ge_core.errors import GraphError, UnsupportedError
 from ge_core.ir.builder import Builder
@@ -119,10 +119,10 @@ class Writes:
             self._known[name] = self.of_body(self._program.function(name))
         return self._known[name]
 
-    def of_body(self, body: Body) -> frozenset[int | str]:
-        """Like `of_function`, for a body."""
+    def of_body(self, body: Body, nodes: Iterable[Op] | None = None) -> frozenset[int | str]:
+        """Like `of_function`, for a body, or for some of its nodes."""
         found: set[int | str] = set()
-        for node in body.nodes.values():
+        for node in body.nodes.values() if nodes is None else nodes:
             if node.op in ASSIGNS:
                 found.add(self._root(body, node, 0))
             for name in called(node):
@@ -141,12 +141,6 @@ class Writes:
                 return body.argument_indices[ref.node]
             node = body.nodes[ref.node]
             if node.op == "VarHandleOp":
-                return handle_name(node)
+                return node.name
             index = ref.index if node.op in ("IdentityN", "While", "StatelessWhile") else 0
         return node.name
-
-
-def handle_name(node: Op) -> str:
-    """The name of the variable that a VarHandleOp makes a handle of."""
-    shared = node.attr("shared_name")
-    return shared.s.decode("utf-8", "replace") if shared is not None and shared.s else node.name

@@ -57,9 +57,7 @@ def _variable(c: Call, resource: Any) -> Variable:
 
 @tf_op("VarHandleOp", raw=True)
 def var_handle(c: Call) -> Variable:
-    from ..variables import handle_name
-
-    name = handle_name(c.node)
+    name = c.node.name
     if name not in c.converter.handles:
         raise ModelImportError(f"nothing holds a value of the variable {name!r}", where=c.loc)
     return c.converter.handles[name]
