@@ -1,0 +1,1 @@
+"""The functions that convert MindSpore's primitives, a file for each family."""
