@@ -51,11 +51,7 @@ def _row(name: str, declared: dict[str, Any], kernels: dict[str, Any], chips: di
         row["conflict"] = 1
     kernel = kernels.get(name)
     if kernel is not None:
-        columns = {
-            port[0]: port[2]
-            for port in (*kernel["i"], *kernel["o"])
-            if port[2] is not None
-        }
+        columns = {port[0]: port[2] for port in (*kernel["i"], *kernel["o"]) if port[2] is not None}
         row["kernel"] = {"ports": [[p[0], p[1]] for p in kernel["i"]] if prototype is None else [], "types": columns}
         if "prec" in kernel:
             row["kernel"]["reduce"] = kernel["prec"] == "true"

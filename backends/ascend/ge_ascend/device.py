@@ -1,0 +1,276 @@
+"""Estimates from public figures of the chips: a roofline per operator.
+
+The time of an operator is the largest of its arithmetic over the peak of its unit, its bytes over the memory
+bandwidth, and the cost of starting it. Nothing here was measured on a device.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Literal
+
+from ge_core.ir import dims
+from ge_core.ir.dims import Size
+from ge_core.ir.types import TensorType
+
+from ge_ascend.net import Op, Program
+
+Bound = Literal["compute", "memory", "launch"]
+
+NO_KERNEL = frozenset(
+    {"Data", "RefData", "Const", "FileConstant", "Reshape", "Squeeze", "Unsqueeze", "Identity", "Shape", "Flatten"}
+)
+"""Operators without work on the device: their results are views, or known before."""
+
+_MATRIX = {"MatMul", "MatMulV2", "BatchMatMulV2", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose"}
+_ATTENTION = {"PromptFlashAttention", "IncreFlashAttention", "FusedInferAttentionScore"}
+_POINTWISE_COST = {"Exp": 10, "Log": 10, "Tanh": 15, "Erf": 20, "Gelu": 20, "GeluV2": 20, "Sigmoid": 12, "Swish": 13,
+                   "SoftmaxV2": 15, "LayerNormV4": 8, "RmsNorm": 6, "Pow": 20, "Softplus": 20}  # fmt: skip
+"""Vector operations per element, a rough count of the instructions of each; one for all others."""
+
+
+@dataclass(frozen=True)
+class ChipFigures:
+    """A chip's figures; see the units in the data file.
+
+    Attributes:
+        peak: operations per second of the cube unit by element type.
+        vector: operations of 16 bits per second of the vector units.
+    """
+
+    name: str
+    peak: Mapping[str, float]
+    vector: float
+    memory_bandwidth: float
+    launch: float
+    memory: int
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+    def cube(self, dtype: str) -> float:
+        """The peak for an element type; one that the cube unit lacks runs on the vector units."""
+        return self.peak.get(dtype, self.vector / 2)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One operator: seconds, and what bounds it."""
+
+    op: Op
+    seconds: float
+    bound: Bound
+    operations: float
+    bytes: float
+    fused: bool = False
+
+
+@dataclass
+class ModelEstimate:
+    """A whole model at given sizes.
+
+    Attributes:
+        weights, activations: bytes; activations is the largest sum of live results in the order of the file.
+    """
+
+    chip: ChipFigures
+    rows: list[Estimate] = field(default_factory=list)
+    weights: int = 0
+    activations: int = 0
+    unfused: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return sum(row.seconds for row in self.rows)
+
+    @property
+    def bound(self) -> Bound:
+        """What most of the time is bound by."""
+        total: dict[Bound, float] = {"compute": 0.0, "memory": 0.0, "launch": 0.0}
+        for row in self.rows:
+            total[row.bound] += row.seconds
+        return max(total, key=lambda key: total[key])
+
+
+@lru_cache(maxsize=1)
+def _data() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        resources.files("ge_ascend").joinpath("data/chips.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def figures(name: str) -> ChipFigures:
+    """The figures of a target."""
+    row = _data()[name]
+    return ChipFigures(
+        name, row["peak"], row["vector"], row["memory_bandwidth"], row["launch"], row["memory"], row
+    )
+
+
+def estimate(
+    program: Program, chip: ChipFigures, sizes: Mapping[str, int] | None = None, *, fusion: bool = True
+) -> ModelEstimate:
+    """Estimate a program.
+
+    Args:
+        sizes: values of symbols; others take the least that is allowed, at least 1.
+        fusion: pointwise operators that follow a product or another of them are part of its kernel, as the
+            compiler's buffer fusion makes them: they add no traffic of their own for the result in between.
+    """
+    result = ModelEstimate(chip)
+    env = dict(sizes or {})
+    readers: dict[object, int] = {}
+    for op in program.root.ops:
+        for _, out in op.inputs:
+            readers[out] = readers.get(out, 0) + 1
+    for op in program.root.ops:
+        if op.type in ("Const", "FileConstant"):
+            result.weights += _bytes(op.outs[0].value.type, env)
+        if op.type in NO_KERNEL:
+            continue
+        joined = fusion and _joins(op, readers)
+        row = _row(op, chip, env, joined=joined)
+        result.rows.append(row)
+        result.unfused += _row(op, chip, env, joined=False).seconds
+    result.activations = _live(program, env)
+    return result
+
+
+def _joins(op: Op, readers: Mapping[object, int]) -> bool:
+    """Whether an operator becomes part of the kernel of its first operand's."""
+    if op.type in _MATRIX or op.type in _ATTENTION or not op.inputs or len(op.outs) != 1:
+        return False
+    if op.type not in _FUSABLE:
+        return False
+    first = op.inputs[0][1]
+    if first.op.type in NO_KERNEL or readers.get(first, 0) != 1:
+        return False
+    return first.op.type in _MATRIX or first.op.type in _FUSABLE
+
+
+_FUSABLE = frozenset(
+    {"Add", "Sub", "Mul", "RealDiv", "Relu", "Sigmoid", "Tanh", "Swish", "Gelu", "GeluV2", "LeakyRelu", "HardSwish",
+     "HardSigmoid", "ClipByValue", "Cast", "Exp", "Sqrt", "Rsqrt", "Neg", "Abs", "Maximum", "Minimum", "Erf",
+     "Square", "Elu", "Mish", "Softplus", "SelectV2", "PRelu", "BNInfer"}
+)  # fmt: skip
+
+
+def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool) -> Estimate:
+    ins = [_bytes(out.value.type, env) for _, out in op.inputs]
+    moved = float(sum(ins) + sum(_bytes(out.value.type, env) for out in op.outs))
+    if joined:
+        moved = float(sum(ins[1:]))
+    kind = op.outs[0].value.type if op.outs else None
+    operations, speed = 0.0, chip.vector
+    if op.type in _MATRIX or op.type in _ATTENTION:
+        operations = _matrix_operations(op, env)
+        first = op.inputs[1 if op.type.endswith("Transpose") else 0][1].value.type
+        speed = chip.cube(first.dtype.name if isinstance(first, TensorType) else "float16")
+    elif isinstance(kind, TensorType):
+        elements = max([_elements(kind, env), *(_elements(o.value.type, env) for _, o in op.inputs)])
+        wide = 2 if kind.dtype.bits == 32 else 1
+        operations = float(elements * _POINTWISE_COST.get(op.type, 1) * wide)
+    compute, memory = operations / speed, moved / chip.memory_bandwidth
+    launch = 0.0 if joined else chip.launch
+    seconds = max(compute, memory, launch)
+    bound: Bound = "compute" if seconds == compute else "memory" if seconds == memory else "launch"
+    return Estimate(op, seconds, bound, operations, moved, joined)
+
+
+def _matrix_operations(op: Op, env: Mapping[str, int]) -> float:
+    """Multiplies and adds of a product: two for each element of the result and each term of its sum."""
+    result = _elements(op.outs[0].value.type, env)
+    ports = dict(op.inputs)
+    if op.type in _ATTENTION:
+        key = ports.get("key") or ports["key0"]
+        return 4.0 * _elements(op.outs[0].value.type, env) * _sizes(key.value.type, env)[-2]
+    if "filter" in ports:
+        sizes = _sizes(ports["filter"].value.type, env)
+        if op.type.endswith("Transpose"):
+            return 2.0 * _elements(ports["x"].value.type, env) * _product(sizes[1:])
+        return 2.0 * result * _product(sizes[1:])
+    sizes = _sizes(ports["x1"].value.type, env)
+    swapped = op.attrs.get("transpose_x1") or op.attrs.get("adj_x1")
+    return 2.0 * result * sizes[-2 if swapped else -1]
+
+
+def _product(sizes: list[int]) -> int:
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def _sizes(kind: object, env: Mapping[str, int]) -> list[int]:
+    if not isinstance(kind, TensorType) or kind.shape is None:
+        return []
+    return [_size(size, env) for size in kind.shape]
+
+
+def _size(size: Size, env: Mapping[str, int]) -> int:
+    if isinstance(size, int):
+        return size
+    values = {s.name: env.get(s.name, max(s.lo, 1)) for s in dims.symbols(size)}
+    return max(dims.evaluate(size, values), 0)
+
+
+def _elements(kind: object, env: Mapping[str, int]) -> int:
+    return _product(_sizes(kind, env))
+
+
+def _bytes(kind: object, env: Mapping[str, int]) -> int:
+    return kind.dtype.nbytes(_elements(kind, env)) if isinstance(kind, TensorType) else 0
+
+
+def _live(program: Program, env: Mapping[str, int]) -> int:
+    """The largest sum of results that are still needed, operator by operator; views share their source."""
+    order = program.root.ops
+    last: dict[int, int] = {}
+    home: dict[int, int] = {}
+    for at, op in enumerate(order):
+        if op.type in NO_KERNEL and op.inputs:
+            home[id(op)] = home.get(id(op.inputs[0][1].op), id(op.inputs[0][1].op))
+        else:
+            home[id(op)] = id(op)
+        for _, out in op.inputs:
+            last[home[id(out.op)]] = at
+    for out in program.root.outputs:
+        last[home[id(out.op)]] = len(order)
+    live, peak, ends = 0, 0, dict[int, int]()
+    for at, op in enumerate(order):
+        if op.type not in NO_KERNEL:
+            size = sum(_bytes(out.value.type, env) for out in op.outs)
+            live += size
+            peak = max(peak, live)
+            until = last.get(id(op), at)
+            ends[until] = ends.get(until, 0) + size
+        live -= ends.pop(at, 0)
+    return peak
+
+
+def describe(found: ModelEstimate, *, most: int = 15) -> str:
+    """The estimate as text."""
+    chip = found.chip
+    by_type: dict[str, list[float]] = {}
+    for row in found.rows:
+        entry = by_type.setdefault(row.op.type, [0, 0.0])
+        entry[0] += 1
+        entry[1] += row.seconds
+    lines = [
+        f"estimate for {chip.name} from public figures (not measured): {1e3 * found.seconds:.3f} ms, "
+        f"bound by {found.bound}",
+        f"  without fusion {1e3 * found.unfused:.3f} ms; {len(found.rows)} kernels, "
+        f"{sum(row.fused for row in found.rows)} of them part of another",
+        f"  weights {found.weights / 2**20:.1f} MiB, activations {found.activations / 2**20:.1f} MiB at most",
+        f"  peak {max(chip.peak.values()) / 1e12:.0f} T operations/s, memory {chip.memory_bandwidth / 1e9:.0f} GB/s",
+        "  operators by time:",
+    ]
+    for type, (count, seconds) in sorted(by_type.items(), key=lambda item: -item[1][1])[:most]:
+        lines.append(f"    {type:24s} {int(count):5d}  {1e3 * seconds:9.3f} ms")
+    lines.append("  slowest:")
+    for row in sorted(found.rows, key=lambda row: -row.seconds)[:most]:
+        lines.append(f"    {row.op.type:20s} {1e6 * row.seconds:10.1f} us  {row.bound:8s} {row.op.name}  {row.op.loc}")
+    return "\n".join(lines)

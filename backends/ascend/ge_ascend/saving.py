@@ -1,0 +1,143 @@
+"""Writing a compiled model: AIR files, ONNX files for ATC, and ATC's offline models."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ge_core.backend import Artifact, Options
+from ge_core.errors import BackendError, OptionError
+from ge_core.ir.dims import Dim
+from ge_core.ir.graph import Graph
+from ge_core.om.file import atomic_write
+
+from ge_ascend.atc import AtcJob, find_atc, missing_atc, run_atc
+from ge_ascend.chips import CHIPS
+
+if TYPE_CHECKING:
+    from ge_ascend.backend import AscendBackend
+
+_MOST_GEARS = 100
+ONNX_OPSET = 17
+
+
+def save(backend: AscendBackend, artifact: Artifact, path: str, options: Options) -> None:
+    """Write `net.air`, or `net.om` by ATC; without ATC the file that it takes is left beside, and no .om.
+
+    Raises:
+        BackendError: another suffix, no ATC, or ATC failed.
+    """
+    target = Path(path)
+    if target.suffix == ".air":
+        write_air_files(artifact, target)
+        return
+    if target.suffix != ".om":
+        raise BackendError(f"{target.name}: {artifact.target} has no such file form", expected="net.air or net.om")
+    if len(artifact.graphs) > 1:
+        raise BackendError(f"{len(artifact.graphs)} entries", fix="save them as .air, and compile each with atc")
+    source = _source(backend, artifact, target, options)
+    job = _job(artifact, source, target, options)
+    atc = find_atc()
+    if atc is None:
+        raise missing_atc(job)
+    run_atc(job, atc)
+
+
+def write_air_files(artifact: Artifact, target: Path) -> None:
+    """Write an AIR file for each entry, and the weights that stand beside it."""
+    for name in artifact.graphs:
+        place = target if name == "main" or len(artifact.graphs) == 1 else target.with_name(f"{target.stem}.{name}.air")
+        with atomic_write(place) as file:
+            file.write(artifact.items[f"{name}.air"])
+        for item, data in artifact.items.items():
+            if item.startswith(f"weight/{name}/"):
+                beside = place.parent / item
+                beside.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_write(beside) as file:
+                    file.write(data)
+
+
+def _source(backend: AscendBackend, artifact: Artifact, target: Path, options: Options) -> Path:
+    """The file that ATC is to read."""
+    if options.get("via", "air") == "air":
+        source = target.with_suffix(".air")
+        write_air_files(artifact, source)
+        return source
+    source = target.with_suffix(".onnx")
+    ((_, graph),) = artifact.graphs.items()
+    meaning = backend._lower(graph, artifact.target, {**artifact.metadata.get("options", {}), **options}).meaning
+    from ge_core.passes.pipeline import optimise
+    from ge_core.ir.clone import clone_graph
+    from ge_core.plugins import host
+
+    copy = clone_graph(meaning)
+    optimise(copy, frozenset({"dce"}))
+    host().frontend("onnx").export_graph(copy, os.fspath(source), ONNX_OPSET)
+    return source
+
+
+def _job(artifact: Artifact, source: Path, target: Path, options: Options) -> AtcJob:
+    ((_, graph),) = artifact.graphs.items()
+    shapes, gears = _gears(graph, options.get("gears"))
+    extra = options.get("atc_options") or ()
+    if isinstance(extra, str) or not isinstance(extra, (list, tuple)):
+        raise OptionError(f"atc_options={extra!r}", expected="a list of texts")
+    return AtcJob(
+        source,
+        target,
+        str(options.get("soc_version") or CHIPS[artifact.target].soc),
+        onnx=source.suffix == ".onnx",
+        shapes=shapes,
+        gears=gears,
+        external_weight=bool(options.get("external_weight")),
+        aipp=_aipp(graph, target, options.get("preprocess")),
+        extra=[str(option) for option in extra],
+        places=artifact.metadata.get("places", {}),
+    )
+
+
+def _aipp(graph: Graph, target: Path, given: object) -> Path | None:
+    if not given:
+        return None
+    from ge_ascend.aipp import aipp_config
+
+    path = target.with_suffix(".aipp.cfg")
+    text = aipp_config(graph, given)
+    with atomic_write(path) as file:
+        file.write(text.encode())
+    return path
+
+
+def _gears(graph: Graph, given: object) -> tuple[dict[str, list[int]], list[list[int]]]:
+    """Input shapes with -1 and the listed sizes for them, in the order of the shapes."""
+    if not given:
+        return {}, []
+    if not isinstance(given, dict):
+        raise OptionError(f"gears={given!r}", expected="listed sizes by symbol, such as {'batch': [1, 8]}")
+    from ge_ascend.lower.scope import bare_symbol
+
+    shapes: dict[str, list[int]] = {}
+    order: list[str] = []
+    for value in graph.inputs:
+        sizes = []
+        for size in value.shape:
+            symbol = bare_symbol(size)
+            if isinstance(size, Dim):
+                if symbol is None or symbol.name not in given:
+                    raise OptionError(f"the size {size} of {value.name} has no listed values", expected="one per symbol")
+                order.append(symbol.name)
+                sizes.append(-1)
+            else:
+                sizes.append(int(size))
+        shapes[value.name] = sizes
+    names = list(dict.fromkeys(order))
+    combinations: list[dict[str, int]] = [{}]
+    for name in names:
+        combinations = [{**c, name: int(size)} for c in combinations for size in given[name]]
+    if len(combinations) > _MOST_GEARS:
+        raise OptionError(f"{len(combinations)} combinations of gears", expected=f"at most {_MOST_GEARS}")
+    return shapes, [[c[name] for name in order] for c in combinations]
+
+
+__all__ = ["save", "write_air_files"]
