@@ -15,6 +15,7 @@ from ge_core.ir.types import TensorType
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.inline import inline_region
 from ge_core.passes.planned.depends import Dependences
+from ge_core.passes.rewrite import defined_sizes
 
 SEARCHED = 2000
 """Nodes visited to prove that a group would not feed itself; beyond, the node stays out."""
@@ -97,6 +98,8 @@ class _BlockGroups:
             return Refusal("too-large", f"the group has {MEMBERS} nodes")
         if not all(isinstance(v.type, TensorType) for n in (*nodes, node) for v in n.outputs):
             return Refusal("no-tensor", "groups compute tensors alone")
+        if any(defined_sizes(n) for n in (leader, node)):
+            return Refusal("defines-size", "a size that the data decide must be bound before a kernel can take it")
         judged = self.owner.backend.may_join(Group(tuple(nodes)), node)
         if not judged:
             return judged if isinstance(judged, Refusal) else Refusal("refused", "the target does not fuse these")

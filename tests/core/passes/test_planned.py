@@ -146,6 +146,22 @@ def test_sizes_are_defined_before_they_are_used() -> None:
     assert_close(PlanExecutor(plan).run([values], StateStore()), want, 1e-6)
 
 
+def test_a_size_that_data_decide_is_bound_outside_groups() -> None:
+    """Kernels take sizes as arguments, so that one that appeared inside a group would be unknown before it runs."""
+    g, b = new()
+    x, count = b.input("x", "float32", (1,)), b.input("count", "int64", ())
+    wide = b.Expand(b.Neg(x), b.Reshape(count, b.ints(1)))
+    b.outputs(b.ReduceSum(b.Exp(wide), keepdims=0))
+    made = Made(True, lambda node: [Implementation(name=node.op)])
+    plan, report = build_plan(clone_graph(g), PlanRequest(made, "made"))
+    groups = [n for n in plan.graph.nodes if n.op == "ge.Fused"]
+    assert [[n.op for n in group.regions["body"].nodes] for group in groups] == [["Exp", "ReduceSum"]]
+    assert "bind" in [step.kind for step in plan.steps]
+    assert {w.code for w in report.why_not} == {"defines-size"}
+    values = [np.ones(1, np.float32), np.array(5)]
+    assert_close(PlanExecutor(plan).run(values, StateStore()), interpret(g, values)[0], 1e-6)
+
+
 @few
 @given(model=models(edges=False))
 def test_grouping_everything_keeps_values_and_expands_back(model: Model) -> None:
