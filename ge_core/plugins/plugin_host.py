@@ -85,8 +85,15 @@ class PluginHost:
         return self.get("frontend", name)
 
     def backend(self, name: str) -> Plugin:
-        """`get("backend", name)`."""
-        return self.get("backend", name)
+        """The backend of this name, or the family of a target: `ascend910b` belongs to the backend `ascend910`."""
+        return self.get("backend", self._family(name))
+
+    def _family(self, target: str) -> str:
+        """The longest name of an installed backend that a target's name starts with, else the target itself."""
+        if ("backend", target) in self._sources:
+            return target
+        names = [name for kind, name in self._sources if kind == "backend" and target.startswith(name)]
+        return max(names, key=len, default=target)
 
     def recognise(self, model: object, framework: str | None = None) -> Plugin:
         """The frontend that reads this model: the named one, or the only one that claims it.

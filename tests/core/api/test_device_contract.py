@@ -95,3 +95,10 @@ def test_report_prints_what_the_target_says(tmp_path: Path, monkeypatch: pytest.
     assert "loses 0.125" in told.output and "the device loses a part" in told.output
     wrong = ge("report", "devicenet:net", "--target", "toydevice", "--los", "0.125")
     assert wrong.exit_code == ExitCode.USAGE and "loss" in wrong.output
+
+
+def test_a_target_belongs_to_the_backend_whose_name_it_starts_with() -> None:
+    compiled = ge_core.compile(toys.Model(), EXAMPLE, target="toydevice_b")
+    assert (compiled.target, compiled.provenance.backend) == ("toydevice_b", "toydevice")
+    with pytest.raises(OptionError, match="no target 'toydevice_c'"):
+        ge_core.compile(toys.Model(), EXAMPLE, target="toydevice_c")

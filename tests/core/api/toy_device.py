@@ -32,7 +32,7 @@ class ToyDevice(ReferenceBackend):
     """The reference target under another name, with results that lose a part."""
 
     def targets(self) -> Sequence[TargetInfo]:
-        return [TargetInfo(name=TARGET)]
+        return [TargetInfo(name=TARGET), TargetInfo(name=f"{TARGET}_b")]
 
     def build(self, entries: Any, target: str, options: Options) -> Artifact:
         artifact = super().build(entries, target, options)

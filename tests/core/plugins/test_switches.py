@@ -74,6 +74,7 @@ def test_the_catalogue_lists_the_first_party():
         "mindspore",
         "paddle",
         "onnx",
+        "air",
     ]
     assert [entry.name for entry in known.entries if entry.kind == "backend"] == [
         "reference",
