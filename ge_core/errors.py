@@ -168,3 +168,9 @@ class CheckError(ExecutionError):
     """An assertion of the model failed."""
 
     code = "GE914"
+
+
+class OutOfMemoryError(ExecutionError, MemoryError):
+    """There is not enough memory for the sizes of a call."""
+
+    code = "GE915"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ge_core.backend import Artifact, Executable
-from ge_core.errors import BackendError, InputError
+from ge_core.errors import BackendError, InputError, OutOfMemoryError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.graph import Graph, Value
 from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
@@ -216,10 +216,25 @@ class Session:
                 self.states.damaged = ""
 
     def run(self, entry: Entry, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
-        """Run an entry on arguments of its signature."""
+        """Run an entry on arguments of its signature.
+
+        Raises:
+            InputError: the arguments do not fit.
+            ExecutionError: a step failed, or there is not enough memory.
+        """
         arrays, owner = entry.arrays(entry.signature.flatten(args, kwargs))
-        with self._lock:
-            outputs = self.model.executable.run(arrays, self.states, entry.name)
+        try:
+            with self._lock:
+                outputs = self.model.executable.run(arrays, self.states, entry.name)
+        except MemoryError as error:
+            if isinstance(error, OutOfMemoryError):
+                raise
+            shapes = [list(array.shape) if isinstance(array, np.ndarray) else "a list" for array in arrays]
+            raise OutOfMemoryError(
+                f"not enough memory: {error or 'an allocation failed'}",
+                where=f"entry {entry.name!r} with inputs of shapes {', '.join(map(str, shapes))}",
+                fix="pass smaller inputs, or give the process more memory",
+            ) from error
         if owner is not None:
             plugin, like = owner
             outputs = [_to_tensor(plugin, output, like) for output in outputs]

@@ -14,7 +14,7 @@ import ge_core
 from ge_core import GeError
 from ge_core.backend import Artifact
 from ge_core.compiler import CompileRequest, EntrySource, compile_entries
-from ge_core.errors import IndexRangeError, InputError, OfflineModelError, PluginError
+from ge_core.errors import IndexRangeError, InputError, OfflineModelError, OutOfMemoryError, PluginError
 from ge_core.ir import Builder, Graph, symbol
 from ge_core.model_store import load_model, save_model
 from ge_core.plugins import host
@@ -247,3 +247,16 @@ def test_native_code_runs_only_when_trusted(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("GE_CACHE_DIR", os.devnull)
     remember(bytes(32))  # a cache that cannot be written is no error
     assert isinstance(model.artifact, Artifact)
+
+
+def test_sizes_that_memory_does_not_hold_are_an_error() -> None:
+    """The machine's 47 bits of addresses are not enough for 2^45 floats; the model goes on working."""
+    graph = Graph("wide")
+    b = Builder(graph)
+    x, count = b.input("x", "float32", (1,)), b.input("count", "int64", ())
+    b.outputs(b.Exp(b.Expand(x, b.Reshape(count, b.ints(1)))))
+    model = ge_core.compile(graph, target="reference")
+    for caught in (OutOfMemoryError, MemoryError, GeError):
+        with pytest.raises(caught, match=r"not enough memory: .*TiB"):
+            model(np.ones(1, np.float32), np.int64(1 << 45))
+    assert model(np.zeros(1, np.float32), np.int64(3)).tolist() == [1, 1, 1]
