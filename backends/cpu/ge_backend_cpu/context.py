@@ -64,6 +64,8 @@ def status_error(plan: ExecutionPlan, step: NativeStep, status: int) -> GeError:
     if isinstance(step, CopyStep):
         return kind(f"copying %{step.name}: {what}", where=step.loc)
     node = plan.node(step.node)
+    if status == kernel.CHECK_FAILED and node.attrs.get("message"):
+        return kind(f"{node.op} %{step.name}: {node.attrs['message']}", where=step.loc)
     inside = [n for region in node.regions.values() for n in region.nodes]
     return kind(
         f"{node.op} %{step.name}: {what}",

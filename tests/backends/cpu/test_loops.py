@@ -21,6 +21,7 @@ from ge_core.plan.plan import KernelStep
 from ge_core.plan.states import StateStore
 from ge_core.reference.interpret import interpret
 from tests.backends.cpu.calling import call
+from tests.backends.cpu.native import check as check_native
 from tests.backends.cpu.vehicle import executable, planned
 from tests.core.ops.onnx_cases import assert_close
 
@@ -194,6 +195,24 @@ def test_symbolic_sizes() -> None:
         x, y = data(*shape), data(shape[0])
         wanted, _ = interpret(graph, [x, y])
         np.testing.assert_allclose(run.run([x, y], StateStore(graph.states))[0], wanted[0])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "wrap", "edge"])
+def test_pads_of_axes_of_any_size(mode: str) -> None:
+    """More is added than there is; nothing of an empty axis is read."""
+    graph = model(lambda b, x: b.Pad(x, b.ints(0, 3, 0, 9), mode=mode), (2, symbol("n", 0)))
+    check_native(graph, [[data(2, n)] for n in (40, 4, 2, 1)], 0)
+    with pytest.raises(IndexRangeError):
+        executable(graph, CpuBackend()).run([data(2, 0)], StateStore(graph.states))
+
+
+def test_resized_axes_may_be_empty() -> None:
+    scales = np.array([1, 2, 1.7], np.float32)
+    for mode in ("nearest", "linear"):
+        graph = model(
+            lambda b, x, m=mode: b.Resize(x, None, b.constant(scales), mode=m), (2, symbol("n", 0), symbol("m", 0))
+        )
+        check_native(graph, [[data(2, 3, 5)], [data(2, 0, 5)], [data(2, 3, 0)]])
 
 
 @pytest.mark.parametrize("to", ["int4", "uint4", "int2", "uint2", "float4e2m1"])

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ge_core.errors import CheckError
 from ge_core.ir import Builder, DType, Graph
-from tests.backends.cpu.native import check
+from ge_core.plan.states import StateStore
+from tests.backends.cpu.native import check, executable, plan_of
 
 RNG = np.random.default_rng(11)
 Make = Callable[..., Any]
@@ -310,3 +312,45 @@ def test_transposed_convolutions_of_any_weights() -> None:
         lambda b, *v: b.ConvTranspose(*v, group=2, strides=[2, 3], pads=[1, 0, 1, 1], output_padding=[1, 0]),
         x, w, data(6),
     )  # fmt: skip
+
+
+def test_slices_that_only_the_run_knows() -> None:
+    x = data(6, 9)
+    for first, last in ((1, 4), (-3, 100), (4, 2), (0, 0), (-100, -1)):
+        compare(lambda b, v, s, e: b.Slice(v, s, e, b.ints(1)), x, np.array([first]), np.array([last]))
+    compare(
+        lambda b, v, s, e: b.Slice(v, s, e, np.array([1, 0], np.int32), np.array([2, 3], np.int32)),
+        x, np.array([1, -5], np.int32), np.array([8, 6], np.int32),
+    )  # fmt: skip
+
+
+def test_checks() -> None:
+    graph = Graph()
+    b = Builder(graph)
+    holds = b.input("holds", "bool", (4,))
+    b.ge.Check(holds, message="the ids are negative")
+    b.outputs(b.Not(holds))
+    check(graph, [[np.ones(4, bool)]], 0)
+    run = executable(plan_of(graph))
+    with pytest.raises(CheckError, match="the ids are negative"):
+        run.run([np.array([True, True, False, True])], StateStore(graph.states))
+
+
+@pytest.mark.parametrize("to", ["int8", "float8e4m3fn"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_quantisation(dtype: str, to: str) -> None:
+    """The quotient is rounded to the type of the scale before it is rounded to whole numbers."""
+    x, scale = data(7, 40, dtype=dtype), np.array([0.011, 0.3, 0.07, 1, 0.5, 2, 3]).astype(DType.of(dtype).numpy)
+    zero = np.array([0, 1, 2, 3, 0, 1, 2]).astype(DType.of(to).numpy)
+    compare(lambda b, v, s, z: b.QuantizeLinear(v, s, z, axis=0), x, scale, zero, tolerance=0)
+
+
+def test_products_of_quantised_operands() -> None:
+    scales = [np.array(v, np.float32) for v in (0.02, 0.01, 0.4)]
+    x, w = data(2, 5, 8, dtype="uint8"), data(8, 6, dtype="int8")
+    zeros = np.array(3, np.uint8), np.array(-2, np.int8), np.array(100, np.uint8)
+    given = [x, scales[0], zeros[0], w, scales[1], zeros[1], scales[2], zeros[2]]
+    compare(lambda b, *v: b.QLinearMatMul(*v), *given, tolerance=0)
+    image, filters = data(1, 4, 6, 5, dtype="uint8"), data(6, 2, 3, 3, dtype="int8")
+    given[0], given[3] = image, filters
+    compare(lambda b, *v: b.QLinearConv(*v, group=2, pads=[1] * 4), *given, data(6, dtype="int32"), tolerance=0)

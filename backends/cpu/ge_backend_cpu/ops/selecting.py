@@ -1,4 +1,4 @@
-"""Operators that search and select: places of true elements, sorted rows, bins, boxes that stay."""
+"""Operators that look for something: true elements, places in sorted rows, bins, boxes that stay, what must hold."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def places(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     operands = [(source(0), mask.dtype), (result(), int64)]
     values = {"size": mask.shape[0], "count": node.output.shape[0]}
     return [implemented(node, [launched("places", operands, values, 1, mask.shape[0] * SCAN)])]
+
+
+@implementation("ge.Check")
+def check(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
+    holds = operand(node, 0)
+    count = dims.product(holds.shape)
+    return [implemented(node, [launched("check", [(source(0), holds.dtype)], {"size": count}, 1, count * SCAN)])]
 
 
 @implementation("ge.MaskedScatter")

@@ -2,6 +2,7 @@
 
 from ge_backend_cpu.serial import (
     bins,
+    check,
     fourier,
     linalg,
     noise,
@@ -14,5 +15,5 @@ from ge_backend_cpu.serial import (
 )
 
 __all__ = [
-    "bins", "fourier", "linalg", "noise", "places", "pooling", "running", "sampling", "scatter", "suppress",
+    "bins", "check", "fourier", "linalg", "noise", "places", "pooling", "running", "sampling", "scatter", "suppress",
 ]  # fmt: skip

@@ -17,6 +17,8 @@ from ge_core.ir.graph import Node
 
 FAR = 1 << 31
 """Starts and ends of slices beyond this mean the end of the axis."""
+MOST_TURNS = 8
+"""Repetitions and reflections of an axis of known size; each is a part of the domain."""
 
 
 @rule("Transpose")
@@ -139,26 +141,46 @@ def _place(t: Tracer, at: Affine, size: Size, mode: str) -> Affine:
     if t.side(at, 0) and not t.side(at, size):
         return at
     if mode == "edge":
-        return Affine((), size - 1 if t.side(at, size) else 0)
+        end = Affine((), size - 1 if t.side(at, size) else 0)
+        return end if dims.less_equal(1, size) is True else _inside(t, t.space.index(end), size)
     if dims.less_equal(1 if mode == "wrap" else 2, size) is not True:
-        raise Unsupported(f"an axis that may be too short for mode {mode}")
+        return _folded(t, at, size, mode)
     if mode == "wrap":
         turns = 0
         while not t.side(at, 0):
             at, turns = at + size, turns + 1
         while t.side(at, size):
             at, turns = at + -1 * size, turns + 1
-            if turns > 8:
-                raise Unsupported("more than 8 repetitions")
+            if turns > MOST_TURNS:
+                raise Unsupported(f"more than {MOST_TURNS} repetitions")
         return at
-    for _ in range(8):
+    for _ in range(MOST_TURNS):
         if not t.side(at, 0):
             at = at * -1
         elif t.side(at, size):
             at = at * -1 + (size + size - 2)
         else:
             return at
-    raise Unsupported("more than 8 reflections")
+    raise Unsupported(f"more than {MOST_TURNS} reflections")
+
+
+def _folded(t: Tracer, at: Affine, size: Size, mode: str) -> Affine:
+    """The same for a size that may be smaller than what is added: by the remainder of a division; an empty axis is
+    an error."""
+    apply, one = t.space.apply, t.space.const(1, int64)
+    count, place = t.space.index(Affine((), size)), t.space.index(at)
+    if mode == "wrap":
+        found = apply("floormod", place, apply("max", count, one))
+    else:
+        last = apply("sub", count, one)
+        period = apply("max", apply("add", last, last), one)
+        rest = apply("floormod", place, period)
+        found = apply("min", rest, apply("sub", period, rest))
+    return _inside(t, found, size)
+
+
+def _inside(t: Tracer, place: Expr, size: Size) -> Affine:
+    return Affine.of({t.space.check(place, size): 1})
 
 
 @rule("ge.Im2Col")

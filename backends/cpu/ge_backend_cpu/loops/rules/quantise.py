@@ -35,18 +35,20 @@ def quantize_linear(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     to = node.output.dtype
     number = int(attribute(node, "precision") or 0)
     precision = DType.of_onnx(number) if number else scale.dtype
-    if precision.bits < 32 and precision != scale.dtype:
-        raise Unsupported(f"a quotient in {precision}")
-    if precision.bits == 16 or to.name == "float8e8m0":
-        raise Unsupported("a quotient that is rounded to 16 bits")
-    arithmetic = float64 if precision.bits == 64 else float32
+    if precision.bits < 16:
+        precision = float32
+    if to.name == "float8e8m0":
+        raise Unsupported("powers of two as results")
+    arithmetic = compute_kind(precision)
     axis, block = int(attribute(node, "axis")) % max(data.rank, 1), int(attribute(node, "block_size"))
     factor = spread(scale, data.shape, axis, block)
     point = None if zero is None else spread(zero, data.shape, axis, block)
     apply, saturate = t.space.apply, bool(attribute(node, "saturate"))
 
     def combine(value: Expr, size: Expr, offset: Expr | None) -> Expr:
-        quotient = apply("div", t.space.cast(value, arithmetic), t.space.cast(size, arithmetic))
+        # the operands and their quotient are numbers of the precision, though computed in a wider type
+        value, size = (t.space.cast(v, precision) for v in (value, size))
+        quotient = t.space.cast(apply("div", value, size), precision)
         if to.is_float:
             shifted = quotient if offset is None else apply("add", quotient, t.space.cast(offset, arithmetic))
             return t.space.cast(shifted, to, None, saturate)

@@ -55,8 +55,6 @@ def resize(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
         whole = dims.equal(a.size, a.out) is True and a.known is not None and math.isclose(a.known, 1)
         if whole and a.roi == (0.0, 1.0):
             continue
-        if dims.less_equal(1, a.size) is not True:
-            raise Unsupported("an axis that may be empty")
         found = _nearest(t, node, found, a) if nearest else _weighted(t, node, found, a)
     if not nearest and dtype.is_integer:
         rounded = t.pointwise(float64, found.shape, [found], lambda v: t.space.apply("round", v))
@@ -129,7 +127,7 @@ def _coordinate(space: Space, node: Node, a: Resized, index: Affine) -> Expr:
 
 
 def _clipped(space: Space, place: Expr, size: Size) -> Affine:
-    """An int64 place moved into [0, size)."""
+    """An int64 place moved into [0, size); places of an empty axis are an error."""
     apply = space.apply
     last = apply("sub", space.index(Affine((), size)), space.const(1, int64))
     inside = apply("max", apply("min", place, last), space.const(0, int64))
