@@ -1,0 +1,64 @@
+"""The Paddle frontend's entry module: thin, so that knowing of it never imports paddle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ge_core.plugins import Evidence, ImportedModel, PluginInfo, claimed_by_catalogue, hookimpl
+
+if TYPE_CHECKING:
+    import numpy as np
+
+GE_PLUGIN_API = 1
+
+
+@hookimpl
+def ge_plugin_info() -> PluginInfo:
+    return PluginInfo(
+        name="paddle",
+        kind="frontend",
+        api=GE_PLUGIN_API,
+        description="Paddle layers and inference models",
+        file_suffixes=(".json", ".pdmodel"),
+        tested="paddlepaddle>=3.0,<3.4",
+    )
+
+
+@hookimpl
+def ge_claims_model(type_names: tuple[str, ...], path: str | None, head: bytes | None) -> bool:
+    return claimed_by_catalogue("paddle", Evidence(type_names, path, head))
+
+
+@hookimpl
+def ge_import_model(
+    model: object,
+    inputs: Sequence[object] | None,
+    kwargs: Mapping[str, object] | None,
+    dynamic_shapes: object | None,
+    options: Mapping[str, object],
+) -> ImportedModel:
+    from .importer import import_model
+
+    return import_model(model, inputs, kwargs, dynamic_shapes, options)
+
+
+@hookimpl
+def ge_tensor_to_numpy(tensor: object) -> np.ndarray | None:
+    from .tensors import to_numpy
+
+    return to_numpy(tensor)
+
+
+@hookimpl
+def ge_tensor_from_numpy(array: np.ndarray, like: object) -> object:
+    from .tensors import from_numpy
+
+    return from_numpy(array, like)
+
+
+@hookimpl
+def ge_run_original(model: object, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    from .original import run_original
+
+    return run_original(model, args, kwargs)

@@ -1,0 +1,1 @@
+"""Conversions of operators, one file for each family."""

@@ -1,0 +1,212 @@
+"""Pools. Data [N, C, *spatial], or with the channels last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ge_core.ir import dims
+from ge_core.ir.dims import Size
+from ge_core.ir.graph import Value
+
+from ..call import Call, Sizes
+from ..registry import pd
+from ..windows import channels_first, explicit, pads_of
+
+
+@pd("pool2d")
+def pool2d(
+    c: Call,
+    x: Value,
+    kernel_size: Sizes,
+    *,
+    strides: Sequence[int],
+    paddings: Sequence[int],
+    ceil_mode: bool,
+    exclusive: bool,
+    data_format: str,
+    pooling_type: str,
+    global_pooling: bool,
+    adaptive: bool,
+    padding_algorithm: str,
+) -> Value:
+    """pool2d(x, kernel_size, *, strides, paddings, ceil_mode, exclusive, data_format, pooling_type, global_pooling,
+    adaptive, padding_algorithm) -> out
+    """
+    kernel = c.known_sizes(kernel_size, "a kernel size")
+    average = pooling_type == "avg"
+    if not average and pooling_type != "max":
+        raise c.unsupported(f"pooling of type {pooling_type}")
+
+    def build(data: Value) -> Value:
+        if global_pooling:
+            return c.b.op("GlobalAveragePool" if average else "GlobalMaxPool", data)
+        if adaptive:
+            return _adaptive(c, data, kernel, average)
+        sizes = c.known_ints(kernel_size, "a kernel size")
+        spatial = len(sizes)
+        pads = pads_of(c, padding_algorithm, paddings, data.shape[2:], sizes, strides, [1] * spatial)
+        return _window(c, data, average, sizes, list(strides), pads, ceil_mode, exclusive)
+
+    found: Value = channels_first(c, x, data_format, build)
+    return found
+
+
+def _window(
+    c: Call,
+    x: Value,
+    average: bool,
+    kernel: list[int],
+    strides: list[int],
+    pads: list[int],
+    ceil_mode: bool,
+    exclusive: bool,
+) -> Value:
+    common: dict[str, Any] = {
+        "kernel_shape": kernel, "strides": strides, "pads": pads, "dilations": [1] * len(kernel),
+        "ceil_mode": int(ceil_mode),
+    }  # fmt: skip
+    if not average:
+        return c.b.op("MaxPool", x, num_outputs=1, **common)  # type: ignore[no-any-return]
+    op = "ge.AveragePool" if ceil_mode else "AveragePool"
+    return c.b.op(op, x, count_include_pad=int(not exclusive), **common)  # type: ignore[no-any-return]
+
+
+def _adaptive(c: Call, x: Value, sizes: Sequence[Size], average: bool) -> Value:
+    inner = x.shape[2:]
+    wanted = [n if isinstance(size, int) and size == -1 else size for size, n in zip(sizes, inner, strict=True)]
+    if all(size == 1 for size in wanted):
+        return c.b.op("GlobalAveragePool" if average else "GlobalMaxPool", x)  # type: ignore[no-any-return]
+    if tuple(wanted) == tuple(inner):
+        return x
+    whole = [dims.exact_div(n, size) for n, size in zip(inner, wanted, strict=True)]
+    if all(isinstance(k, int) and k > 0 for k in whole):
+        op = "AveragePool" if average else "MaxPool"
+        return c.b.op(op, x, kernel_shape=whole, strides=whole, num_outputs=1)  # type: ignore[no-any-return]
+    found: Value = c.b.ge.AdaptivePool(x, output_size=wanted, mode="average" if average else "max", num_outputs=1)
+    return found
+
+
+@pd("pool3d")
+def pool3d(
+    c: Call,
+    x: Value,
+    *,
+    kernel_size: Sequence[int],
+    strides: Sequence[int],
+    paddings: Sequence[int],
+    ceil_mode: bool,
+    exclusive: bool,
+    data_format: str,
+    pooling_type: str,
+    global_pooling: bool,
+    adaptive: bool,
+    padding_algorithm: str,
+) -> Value:
+    """pool3d(x, *, kernel_size, strides, paddings, ceil_mode, exclusive, data_format, pooling_type, global_pooling,
+    adaptive, padding_algorithm) -> out
+    """
+    return pool2d(
+        c, x, kernel_size, strides=strides, paddings=paddings, ceil_mode=ceil_mode, exclusive=exclusive,
+        data_format=data_format, pooling_type=pooling_type, global_pooling=global_pooling, adaptive=adaptive,
+        padding_algorithm=padding_algorithm,
+    )  # fmt: skip
+
+
+@pd("max_pool2d_with_index", "max_pool3d_with_index")
+def max_pool_with_index(
+    c: Call,
+    x: Value,
+    *,
+    kernel_size: Sequence[int],
+    strides: Sequence[int] = (1, 1),
+    paddings: Sequence[int] = (0, 0),
+    global_pooling: bool = False,
+    adaptive: bool = False,
+    ceil_mode: bool = False,
+) -> tuple[Value, Value]:
+    """max_pool2d_with_index(x, *, kernel_size, strides={1, 1}, paddings={0, 0}, global_pooling=false, adaptive=false,
+        ceil_mode=false) -> out, mask
+    max_pool3d_with_index(x, *, kernel_size, strides={1, 1, 1}, paddings={0, 0, 0}, global_pooling=false,
+        adaptive=false, ceil_mode=false) -> out, mask
+    """
+    inner = x.shape[2:]
+    if adaptive or global_pooling:
+        sizes: list[Size] = [1] * len(inner) if global_pooling else list(kernel_size)
+        values, places = c.b.ge.AdaptivePool(x, output_size=sizes, mode="max", num_outputs=2)
+        return values, c.cast(places, c.dtype(1))
+    before, after = explicit(paddings, len(kernel_size))
+    values, places = c.b.MaxPool(
+        x, kernel_shape=list(kernel_size), strides=list(strides), pads=[*before, *after],
+        dilations=[1] * len(kernel_size), ceil_mode=int(ceil_mode), num_outputs=2,
+    )  # fmt: skip
+    # ONNX counts places over the whole tensor, Paddle within a plane
+    plane = c.b.scalar(dims.product(inner))
+    return values, c.cast(c.b.Mod(places, plane), c.dtype(1))
+
+
+@pd("lp_pool2d", ignores=("exclusive", "pooling_type"))
+def lp_pool2d(
+    c: Call,
+    x: Value,
+    kernel_size: Sizes,
+    *,
+    strides: Sequence[int] = (1, 1),
+    paddings: Sequence[int] = (0, 0),
+    ceil_mode: bool = False,
+    data_format: str = "NCHW",
+    global_pooling: bool = False,
+    adaptive: bool = False,
+    padding_algorithm: str = "EXPLICIT",
+    norm_type: float = 0.0,
+) -> Value:
+    """lp_pool2d(x, *, kernel_size, strides={1,1}, paddings={0,0}, ceil_mode=false, exclusive=true, data_format="NCHW",
+    pooling_type="", global_pooling=false, adaptive=false, padding_algorithm="EXPLICIT", norm_type=0.0f) -> out
+    """
+    kernel = c.known_ints(kernel_size, "a kernel size")
+    if adaptive or norm_type == 0:
+        raise c.unsupported("an adaptive pool, or the norm 0")
+
+    def build(data: Value) -> Value:
+        b = c.b
+        sizes = list(kernel)
+        pads = pads_of(c, padding_algorithm, paddings, data.shape[2:], sizes, strides, [1] * len(sizes))
+        powers = b.Pow(data, c.scalar(norm_type, x.dtype))
+        if global_pooling:
+            total = b.ReduceSum(powers, b.ints(range(2, data.rank)), keepdims=1)
+        else:
+            mean = b.ge.AveragePool(
+                powers, kernel_shape=sizes, strides=list(strides), pads=pads, dilations=[1] * len(sizes),
+                ceil_mode=int(ceil_mode), count_include_pad=1, divisor=1,
+            )  # fmt: skip
+            total = mean
+        return b.Pow(total, c.scalar(1 / norm_type, x.dtype))  # type: ignore[no-any-return]
+
+    found: Value = channels_first(c, x, data_format, build)
+    return found
+
+
+@pd("unpool", ignores=("ksize", "strides", "padding"))
+def unpool(c: Call, x: Value, indices: Value, output_size: Sizes, *, data_format: str = "NCHW") -> Value:
+    """unpool(x, indices, output_size, *, ksize, strides, padding, data_format) -> out"""
+    return _unpooled(c, x, indices, c.known_sizes(output_size, "an output size"), data_format)
+
+
+@pd("unpool3d", ignores=("ksize", "strides", "paddings"))
+def unpool3d(c: Call, x: Value, indices: Value, *, output_size: Sequence[int], data_format: str = "NCDHW") -> Value:
+    """unpool3d(x, indices, *, ksize, strides={1,1,1}, paddings={0,0,0}, output_size={0,0,0}, data_format="NCDHW") ->
+    out
+    """
+    return _unpooled(c, x, indices, output_size, data_format)
+
+
+def _unpooled(c: Call, x: Value, indices: Value, output_size: Sequence[Size], data_format: str) -> Value:
+    if data_format not in ("NCHW", "NCDHW"):
+        raise c.unsupported(f"the order {data_format}")
+    spatial = x.rank - 2
+    sizes = output_size[-spatial:]
+    planes = dims.product(x.shape[:2])
+    inner = dims.product(x.shape[2:])
+    empty = c.full((planes, dims.product(sizes)), 0, x.dtype)
+    written = c.b.ScatterElements(empty, c.reshape(indices, (planes, inner)), c.reshape(x, (planes, inner)), axis=1)
+    return c.reshape(written, (*x.shape[:2], *sizes))

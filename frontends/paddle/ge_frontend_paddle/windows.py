@@ -1,0 +1,76 @@
+"""Paddings and channel orders of operators with windows (convolutions and pools)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ge_core.ir import dims
+from ge_core.ir.dims import Size
+from ge_core.ir.graph import Value
+
+from .call import Call
+
+
+def channels_last(data_format: str) -> bool:
+    """Whether the channels are the last axis (`NHWC`)."""
+    return data_format.endswith("C")
+
+
+def channels_first(c: Call, x: Value, data_format: str, build: Callable[[Value], Any]) -> Any:
+    """An operator on data with the channels second, for data of the other order too; it may have several results."""
+    if not channels_last(data_format):
+        return build(x)
+    first = [0, x.rank - 1, *range(1, x.rank - 1)]
+    back = [0, *range(2, x.rank), 1]
+    found = build(c.transpose(x, first))
+    return tuple(c.transpose(v, back) for v in found) if isinstance(found, tuple) else c.transpose(found, back)
+
+
+def explicit(paddings: Sequence[int], spatial: int) -> tuple[list[int], list[int]]:
+    """Paddings before and after each spatial axis: one number for each, or a pair for each."""
+    given = [int(p) for p in paddings]
+    if len(given) == spatial:
+        return given, list(given)
+    if len(given) == 2 * spatial:
+        return given[::2], given[1::2]
+    return given * spatial, given * spatial
+
+
+def pads_of(
+    c: Call,
+    algorithm: str,
+    paddings: Sequence[int],
+    sizes: Sequence[Size],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> list[int]:
+    """ONNX's pads for one of Paddle's algorithms; SAME is as many outputs as strides fit, and undoes dilation.
+
+    Raises:
+        UnsupportedError: SAME with a stride on an axis whose size is not fixed.
+    """
+    spatial = len(kernel)
+    if algorithm == "VALID":
+        return [0] * (2 * spatial)
+    if algorithm != "SAME":
+        before, after = explicit(paddings, spatial)
+        return [*before, *after]
+    before, after = [], []
+    for size, k, stride in zip(sizes, kernel, strides, strict=True):
+        total: Size
+        if stride == 1:
+            total = k - 1
+        else:
+            total = dims.maximum((dims.ceildiv(size, stride) - 1) * stride + k - size, 0)
+        if not isinstance(total, int):
+            raise c.unsupported("padding 'SAME' with a stride on a dynamic size", "give numbers for the padding")
+        before.append(total // 2)
+        after.append(total - total // 2)
+    return [*before, *after]
+
+
+def dilations_of(algorithm: str, dilations: Sequence[int], spatial: int) -> list[int]:
+    """Dilations as Paddle applies them: SAME sets them to 1."""
+    return [1] * spatial if algorithm == "SAME" else [int(d) for d in dilations]
