@@ -37,9 +37,8 @@ def ge_import_model(
     dynamic_shapes: object | None,
     options: Mapping[str, object],
 ) -> ImportedModel:
-    from ge_core.errors import ModelImportError, OptionError
-
     from ge_ascend.air import import_air, read_air
+    from ge_core.errors import ModelImportError, OptionError
 
     if not isinstance(model, str):
         raise ModelImportError(f"a {type(model).__qualname__} is no path", expected="the path of an .air file")

@@ -126,9 +126,13 @@ class _Lines:
 def _streamed(command: Sequence[str]) -> _Lines:
     """Run a command; its lines go to a person as they come, the last ones are kept."""
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
     except OSError as error:
-        raise BackendError(f"{command[0]} cannot be run: {error.strerror}", fix="check the installation of CANN") from error
+        raise BackendError(
+            f"{command[0]} cannot be run: {error.strerror}", fix="check the installation of CANN"
+        ) from error
     tail: list[str] = []
     assert process.stdout is not None
     try:
@@ -147,11 +151,7 @@ def _streamed(command: Sequence[str]) -> _Lines:
 
 def _failure(job: AtcJob, lines: _Lines, command: Sequence[str]) -> BackendError:
     text = "\n".join(lines.tail)
-    places = [
-        f"{name} ({place})" if place else name
-        for name, place in job.places.items()
-        if _mentions(text, name)
-    ]
+    places = [f"{name} ({place})" if place else name for name, place in job.places.items() if _mentions(text, name)]
     cause = next((line.strip() for line in lines.tail if _is_cause(line)), "")
     reason = cause or (f"exit code {lines.code}" if lines.code else "it wrote no offline model")
     return BackendError(

@@ -9,6 +9,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ge_ascend.chips import CHIPS, Chip
+from ge_ascend.lower.engine import Lowered, lower
+from ge_ascend.precision import policy_of
 from ge_core.backend import Artifact, Buffer, Options, Problem, TargetInfo
 from ge_core.device_contract import FileFinding, Prediction
 from ge_core.errors import BackendError, GeError, OptionError
@@ -16,10 +19,6 @@ from ge_core.ir.dtype import DTYPES, DType, bfloat16, pack
 from ge_core.ir.graph import Graph
 from ge_core.plan.plan import ExecutionPlan
 from ge_core.plan.states import StateStore
-
-from ge_ascend.chips import CHIPS, Chip
-from ge_ascend.lower.engine import Lowered, lower
-from ge_ascend.precision import policy_of
 
 _BFLOAT16 = {"float16": "float16", "float32": "float32"}
 

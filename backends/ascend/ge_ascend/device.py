@@ -13,11 +13,10 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
 
+from ge_ascend.net import Op, Program
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.types import TensorType
-
-from ge_ascend.net import Op, Program
 
 Bound = Literal["compute", "memory", "launch"]
 
@@ -105,9 +104,7 @@ def _data() -> dict[str, Any]:
 def figures(name: str) -> ChipFigures:
     """The figures of a target."""
     row = _data()[name]
-    return ChipFigures(
-        name, row["peak"], row["vector"], row["memory_bandwidth"], row["launch"], row["memory"], row
-    )
+    return ChipFigures(name, row["peak"], row["vector"], row["memory_bandwidth"], row["launch"], row["memory"], row)
 
 
 def estimate(

@@ -132,9 +132,7 @@ class AclModel:
     def _out(self, place: int, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
         array = np.empty(shape, dtype.numpy)
         pointer = self.acl.util.numpy_to_ptr(array)
-        self._ok(
-            self.acl.rt.memcpy(pointer, array.nbytes, place, array.nbytes, _DEVICE_TO_HOST), "acl.rt.memcpy"
-        )
+        self._ok(self.acl.rt.memcpy(pointer, array.nbytes, place, array.nbytes, _DEVICE_TO_HOST), "acl.rt.memcpy")
         return array
 
     @staticmethod

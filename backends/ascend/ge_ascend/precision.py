@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
+from ge_ascend.chips import Chip
+from ge_ascend.prototypes import prototype
 from ge_core.errors import OptionError
 from ge_core.ir.dtype import DType, bfloat16, float16, float32
 from ge_core.ir.graph import Node
-
-from ge_ascend.chips import Chip
-from ge_ascend.prototypes import prototype
 
 Rule = Literal["keep", "force", "cube", "allow", "mixed"]
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ge_ascend.precision import Policy
 from ge_core.ir.builder import Builder
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import DType, boolean, float32
 from ge_core.ir.graph import Graph, Node, Use, Value, constant_of
 from ge_core.ir.types import TensorType
-
-from ge_ascend.precision import Policy
 
 Run = Callable[[Graph], Callable[[Sequence[np.ndarray]], list[np.ndarray]]]
 

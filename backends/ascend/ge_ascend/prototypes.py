@@ -150,7 +150,7 @@ def _port(entry: list[Any]) -> Port:
     name, kind, *rest = entry
     dtypes: set[str] | None = set()
     symbol = ""
-    for word in (rest[0].split() if rest and rest[0] else ["$?"]):
+    for word in rest[0].split() if rest and rest[0] else ["$?"]:
         if word.startswith("$"):
             dtypes, symbol = None, word
             break

@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ge_ascend.atc import AtcJob, find_atc, missing_atc, run_atc
+from ge_ascend.chips import CHIPS
 from ge_core.backend import Artifact, Options
 from ge_core.errors import BackendError, OptionError
 from ge_core.ir.dims import Dim
 from ge_core.ir.graph import Graph
 from ge_core.om.file import atomic_write
-
-from ge_ascend.atc import AtcJob, find_atc, missing_atc, run_atc
-from ge_ascend.chips import CHIPS
 
 if TYPE_CHECKING:
     from ge_ascend.backend import AscendBackend
@@ -67,8 +66,8 @@ def _source(backend: AscendBackend, artifact: Artifact, target: Path, options: O
     source = target.with_suffix(".onnx")
     ((_, graph),) = artifact.graphs.items()
     meaning = backend._lower(graph, artifact.target, {**artifact.metadata.get("options", {}), **options}).meaning
-    from ge_core.passes.pipeline import optimise
     from ge_core.ir.clone import clone_graph
+    from ge_core.passes.pipeline import optimise
     from ge_core.plugins import host
 
     copy = clone_graph(meaning)
@@ -125,7 +124,9 @@ def _gears(graph: Graph, given: object) -> tuple[dict[str, list[int]], list[list
             symbol = bare_symbol(size)
             if isinstance(size, Dim):
                 if symbol is None or symbol.name not in given:
-                    raise OptionError(f"the size {size} of {value.name} has no listed values", expected="one per symbol")
+                    raise OptionError(
+                        f"the size {size} of {value.name} has no listed values", expected="one per symbol"
+                    )
                 order.append(symbol.name)
                 sizes.append(-1)
             else:

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ge_ascend.air.model import UNKNOWN_RANK, AirGraph, AirModel, AirNode, TensorDesc
+from ge_ascend.air.tensors import BY_PROTO, dtype_of, file_constant, tensor
+from ge_ascend.meaning import Call, meaning_of
+from ge_ascend.meaning.call import Branch
+from ge_ascend.prototypes import Prototype, prototype
 from ge_core.errors import GeError, ModelImportError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.constant import Constant
@@ -17,12 +22,6 @@ from ge_core.ir.size_text import parse_size
 from ge_core.ir.types import TensorType
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
-
-from ge_ascend.air.model import UNKNOWN_RANK, AirGraph, AirModel, AirNode, TensorDesc
-from ge_ascend.air.tensors import BY_PROTO, dtype_of, file_constant, tensor
-from ge_ascend.meaning import Call, meaning_of
-from ge_ascend.meaning.call import Branch
-from ge_ascend.prototypes import Prototype, prototype
 
 _MOST_DEEP = 16
 

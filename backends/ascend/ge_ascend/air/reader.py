@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ge_ascend.air.model import AirGraph, AirModel, AirNode, TensorDesc
 from ge_core.errors import ModelImportError, OfflineModelError
 from ge_core.om.attributes import decode
 from ge_core.om.messages import Message, parse
 from ge_core.regular_file import open_regular
-
-from ge_ascend.air.model import AirGraph, AirModel, AirNode, TensorDesc
 
 
 def read_air(path: str | os.PathLike[str]) -> AirModel:
@@ -124,6 +123,4 @@ def _desc(desc: Message) -> TensorDesc:
     if isinstance(ranges, list) and len(ranges) == len(shape) and all(len(pair) == 2 for pair in ranges):
         pairs = tuple((pair[0], pair[1]) for pair in ranges)
     named = isinstance(sizes, list) and len(sizes) == len(shape) and all(isinstance(s, str) for s in sizes)
-    return TensorDesc(
-        desc.name, desc.dtype, shape, desc.layout, pairs, tuple(sizes) if named and sizes else (), attrs
-    )
+    return TensorDesc(desc.name, desc.dtype, shape, desc.layout, pairs, tuple(sizes) if named and sizes else (), attrs)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ge_ascend.air.model import AirNode
 from ge_core.errors import ModelImportError
 from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DTYPES, DType, unpack
 from ge_core.ir.types import TensorType
-
-from ge_ascend.air.model import AirNode
 
 BY_PROTO: dict[int, DType] = {d.ge_proto: d for d in DTYPES if d.ge_proto is not None}
 BY_MEMORY: dict[int, DType] = {d.ge_memory: d for d in DTYPES if d.ge_memory is not None}

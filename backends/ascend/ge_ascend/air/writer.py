@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ge_ascend.air.model import FORMATS
+from ge_ascend.net import Net, Op, Out, Program
+from ge_ascend.prototypes import prototype
 from ge_core.errors import BackendError
 from ge_core.ir import dims
 from ge_core.ir.constant import Constant
@@ -21,10 +24,6 @@ from ge_core.ir.dtype import DType, pack
 from ge_core.ir.types import TensorType
 from ge_core.om.attributes import AttrValue, DataTypeNumber, set_value
 from ge_core.om.messages import Message, message_class, serialize
-
-from ge_ascend.air.model import FORMATS
-from ge_ascend.net import Net, Op, Out, Program
-from ge_ascend.prototypes import prototype
 
 MOST_INSIDE = 1_800_000_000
 """Bytes of weights that may stand inside: protobuf ends at 2 GiB, and the rest needs room too."""

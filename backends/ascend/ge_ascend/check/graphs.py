@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import os
 
-from ge_core.device_contract import FileFinding
-from ge_core.errors import ModelImportError
-
 from ge_ascend.air.importer import ordered
 from ge_ascend.air.model import AirGraph, AirModel, AirNode
 from ge_ascend.air.tensors import BY_PROTO, file_constant
 from ge_ascend.check.findings import Findings
 from ge_ascend.prototypes import prototype
+from ge_core.device_contract import FileFinding
+from ge_core.errors import ModelImportError
 
 _MOST_BYTES = 2**31 - 1
 
@@ -142,10 +141,14 @@ def _constant(findings: Findings, node: AirNode) -> None:
         return
     needed = dtype.nbytes(math.prod(shape))
     if len(value.data) != needed and "location" not in node.attrs:
-        findings.error("constant-bytes", node.name, f"it holds {len(value.data)} bytes, {dtype}{list(shape)} is {needed}")
+        findings.error(
+            "constant-bytes", node.name, f"it holds {len(value.data)} bytes, {dtype}{list(shape)} is {needed}"
+        )
     if node.output_descs and tuple(node.output_descs[0].shape) != shape:
         findings.error(
-            "constant-shape", node.name, f"it is described as {list(node.output_descs[0].shape)}, it holds {list(shape)}"
+            "constant-shape",
+            node.name,
+            f"it is described as {list(node.output_descs[0].shape)}, it holds {list(shape)}",
         )
     if node.output_descs and node.output_descs[0].dtype != value.desc.dtype:
         findings.error("constant-type", node.name, "its descriptor and its tensor have different element types")
@@ -167,6 +170,4 @@ def _sub_graphs(findings: Findings, node: AirNode, model: AirModel) -> None:
         for inner in names[name].nodes if name in names else ():
             index = inner.attrs.get("_parent_node_index")
             if inner.type == "Data" and isinstance(index, int) and not 0 <= index < taken:
-                findings.error(
-                    "parent-index", node.name, f"{inner.name} of {name} reads input {index} of {taken}"
-                )
+                findings.error("parent-index", node.name, f"{inner.name} of {name} reads input {index} of {taken}")

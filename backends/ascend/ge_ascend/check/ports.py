@@ -57,11 +57,7 @@ def _required(findings: Findings, node: AirNode, declared: Prototype) -> None:
     """Required inputs are connected; Data and its like are fed by the caller."""
     if node.type in ("Data", "RefData", "Variable"):
         return
-    fed = {
-        port
-        for port, source in zip(input_ports(node, declared), node.inputs, strict=False)
-        if source is not None
-    }
+    fed = {port for port, source in zip(input_ports(node, declared), node.inputs, strict=False) if source is not None}
     for port in declared.inputs:
         if port.kind == "r" and port.name not in fed:
             findings.error("unconnected", node.name, f"the required input {port.name} of {node.type} is not connected")
@@ -79,5 +75,3 @@ def _ir_lists(findings: Findings, node: AirNode, declared: Prototype) -> None:
     if isinstance(keys, list) and keys != ports[: len(keys)] and keys[: len(ports)] != ports:
         findings.error("ir-inputs", node.name, f"_ir_inputs_key {keys[:6]} is not a prefix of {ports[:6]}",
                        "leave the _ir_ attributes out")  # fmt: skip
-
-

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 
-from ge_core.device_contract import FileFinding
-from ge_core.errors import ModelImportError
-
 from ge_ascend.air.model import AirModel
 from ge_ascend.air.reader import read_air
 from ge_ascend.check.attributes import check_attributes
@@ -17,6 +14,8 @@ from ge_ascend.check.ports import check_ports
 from ge_ascend.check.types import check_types
 from ge_ascend.chips import CHIPS, Chip
 from ge_ascend.prototypes import prototype
+from ge_core.device_contract import FileFinding
+from ge_core.errors import ModelImportError
 
 
 def check_file(path: str | os.PathLike[str], target: str | None = None) -> list[FileFinding]:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ge_ascend.lower.emit import Operand
+from ge_ascend.net import Out
 from ge_core.errors import BackendError
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType, float32, int64
 from ge_core.ir.graph import Node, Value
 from ge_core.ops.schema import schema
 
-from ge_ascend.lower.emit import Operand
-from ge_ascend.net import Out
-
 if TYPE_CHECKING:
     from ge_ascend.lower.engine import Lowering
     from ge_ascend.lower.scope import Scope
+    from ge_core.ir.builder import Builder
+
+Decomposition: TypeAlias = "Callable[[Builder, Node], Sequence[Value]]"
 
 
 class LowerCall:
@@ -116,9 +118,7 @@ class LowerCall:
         **attrs: Any,
     ) -> tuple[Out, ...]:
         """Emit an operator and return all its outputs; see `Emitter.emit`."""
-        return self.engine.emitter.emit(
-            self.scope, type, operands, attrs, count=count, formats=formats, dtypes=dtypes
-        )
+        return self.engine.emitter.emit(self.scope, type, operands, attrs, count=count, formats=formats, dtypes=dtypes)
 
     def product(self, type: str, *operands: Operand, formats: Mapping[str, str] | None = None, **attrs: Any) -> Out:
         """Emit an operator of the cube unit; the precision mode may want a float32 result of half operands."""
@@ -155,9 +155,9 @@ class LowerCall:
         """
         return self.engine.allow_unsure
 
-    def expand(self) -> list[Out]:
-        """Lower the node's decomposition instead."""
-        return self.engine.expand(self.scope, self.node)
+    def expand(self, rule: Decomposition | None = None) -> list[Out]:
+        """Lower a decomposition of the node instead, by default that of the IR."""
+        return self.engine.expand(self.scope, self.node, rule)
 
     def note(self, kind: str, what: str) -> None:
         self.engine.notes.add(kind, what, self.node)

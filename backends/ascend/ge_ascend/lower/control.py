@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ge_ascend.lower.call import LowerCall
+from ge_ascend.lower.registry import lowering
+from ge_ascend.lower.scope import Scope, bare_symbol
+from ge_ascend.meaning.call import Branch
+from ge_ascend.net import Net, Op, Out
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Symbol
@@ -14,12 +19,6 @@ from ge_core.ir.dtype import DType, boolean, float32, int64
 from ge_core.ir.graph import Region, Value, constant_of
 from ge_core.ir.traverse import symbol_table
 from ge_core.ir.types import TensorType
-
-from ge_ascend.lower.call import LowerCall
-from ge_ascend.lower.registry import lowering
-from ge_ascend.lower.scope import Scope, bare_symbol
-from ge_ascend.meaning.call import Branch
-from ge_ascend.net import Net, Op, Out
 
 
 @dataclass(eq=False)

@@ -9,13 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ge_core.errors import BackendError, GeError
-from ge_core.ir.constant import Constant
-from ge_core.ir.dtype import DType, float16, float32
-from ge_core.ir.graph import Node, Value
-from ge_core.ir.location import UNKNOWN, Location
-from ge_core.ir.types import TensorType
-
 from ge_ascend.chips import Chip
 from ge_ascend.lower.notes import Notes
 from ge_ascend.lower.scope import Scope
@@ -23,6 +16,12 @@ from ge_ascend.meaning import Call, meaning_of
 from ge_ascend.meaning.call import Branch
 from ge_ascend.net import Op, Out
 from ge_ascend.prototypes import Port, Prototype, prototype
+from ge_core.errors import BackendError, GeError
+from ge_core.ir.constant import Constant
+from ge_core.ir.dtype import DType, float16, float32
+from ge_core.ir.graph import Node, Value
+from ge_core.ir.location import UNKNOWN, Location
+from ge_core.ir.types import TensorType
 
 Operand: TypeAlias = "Out | np.ndarray | np.generic | int | float | bool | Sequence[Out] | None"
 
@@ -31,7 +30,7 @@ _INSTEAD: Mapping[str, tuple[str, ...]] = {
     "uint32": ("int64", "int32"), "uint16": ("int32", "int64", "float32"), "int16": ("int32", "int64", "float32"),
     "uint8": ("int32", "float16", "float32"), "int8": ("int32", "float16", "float32"),
     "bool": ("uint8", "int8", "int32", "float16", "float32"), "float64": ("float32",),
-    "bfloat16": ("float32", "float16"), "float16": ("float32",), "float32": ("float16",),
+    "bfloat16": ("float32", "float16"), "float16": ("float32",),
 }  # fmt: skip
 """Types to compute in where a kernel lacks one: those that hold its values come first."""
 
@@ -186,7 +185,8 @@ class Emitter:
             return False
         kernels = declared.kernel_types(port.name)
         if self.chip.kernels and kernels and dtype.name in _CORE_FLOATS and declared.name != "Cast":
-            return dtype.name in kernels
+            # never less exact on our own account: the compiler has other ways to run declared float32
+            return dtype.name in kernels or (dtype == float32 and port.takes(dtype))
         return port.takes(dtype) or dtype.name in kernels
 
     @property

@@ -11,6 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ge_ascend.chips import Chip
+from ge_ascend.lower.call import Decomposition, LowerCall
+from ge_ascend.lower.emit import Emitter
+from ge_ascend.lower.notes import Notes
+from ge_ascend.lower.registry import lowering_of
+from ge_ascend.lower.scope import Scope
+from ge_ascend.net import Net, Op, Out, Program
+from ge_ascend.precision import Policy
 from ge_core.backend import Problem
 from ge_core.errors import BackendError, GeError
 from ge_core.ir import dims
@@ -24,15 +32,6 @@ from ge_core.ir.graph import Block, Graph, Node, State, Value, constant_of
 from ge_core.ir.types import TensorType
 from ge_core.ops.registry import DECOMPOSITIONS
 from ge_core.passes.rewrite import between
-
-from ge_ascend.chips import Chip
-from ge_ascend.lower.call import LowerCall
-from ge_ascend.lower.emit import Emitter
-from ge_ascend.lower.notes import Notes
-from ge_ascend.lower.registry import lowering_of
-from ge_ascend.lower.scope import Scope
-from ge_ascend.net import Net, Op, Out, Program
-from ge_ascend.precision import Policy
 
 
 @dataclass
@@ -66,9 +65,7 @@ def lower(
 class Lowering:
     """The lowering of one graph, which it owns."""
 
-    def __init__(
-        self, graph: Graph, chip: Chip, policy: Policy, allow_unsure: bool, bfloat16_as: DType | None
-    ) -> None:
+    def __init__(self, graph: Graph, chip: Chip, policy: Policy, allow_unsure: bool, bfloat16_as: DType | None) -> None:
         self.source, self.chip, self.policy = graph, chip, policy
         self.allow_unsure, self.bfloat16_as = allow_unsure, bfloat16_as
         self.notes, self.problems = Notes(), list[Problem]()
@@ -160,13 +157,13 @@ class Lowering:
         found = function(LowerCall(self, scope, node))
         return [found] if isinstance(found, Out) else list(found)
 
-    def expand(self, scope: Scope, node: Node) -> list[Out]:
-        """Lower a node by its decomposition.
+    def expand(self, scope: Scope, node: Node, rule: Decomposition | None = None) -> list[Out]:
+        """Lower a node by a decomposition, by default that of the IR.
 
         Raises:
             BackendError: it has none.
         """
-        rule = DECOMPOSITIONS.get(node.op)
+        rule = rule or DECOMPOSITIONS.get(node.op)
         if rule is None or node.block is None:
             raise BackendError(f"{node.op} has no CANN form that is sure", where=node.loc, fix="allow_unsure=True")
         before = node.prev

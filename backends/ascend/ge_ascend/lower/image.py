@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ge_core.ir.dims import Dim
-from ge_core.ir.dtype import float32, int32, int64
-from ge_core.ir.graph import constant_of
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.matmul import interleaved, window
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_core.ir.dims import Dim
+from ge_core.ir.dtype import float32, int32, int64
+from ge_core.ir.graph import constant_of
 
 _FORMATS = {2: "NCHW", 3: "NCDHW"}
 
@@ -220,9 +219,7 @@ def nms(c: LowerCall) -> Out:
 def im2col(c: LowerCall) -> Out:
     if c.rank() != 4:
         raise c.refuse(f"{c.rank() - 2} spatial axes")
-    kernel, strides, pads, dilations = (
-        list(c.attr(name)) for name in ("kernel_shape", "strides", "pads", "dilations")
-    )
+    kernel, strides, pads, dilations = (list(c.attr(name)) for name in ("kernel_shape", "strides", "pads", "dilations"))
     y = c.ops(
         "Im2col", c[0], ksizes=kernel, strides=strides, dilations=dilations, pads=interleaved(pads), formats=_both(2)
     )[0]

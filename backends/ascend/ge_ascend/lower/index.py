@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ge_core.ir.dims import Size
-from ge_core.ir.dtype import int32, int64
-from ge_core.ir.graph import Value, constant_of
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_core.ir.dims import Size
+from ge_core.ir.dtype import int32, int64
+from ge_core.ir.graph import Value, constant_of
 
 
 def _nonnegative(value: Value | None) -> bool:
@@ -25,7 +24,9 @@ def _nonnegative(value: Value | None) -> bool:
     return value.dtype.kind == "uint" or (value.producer is not None and value.producer.op in _COUNTING)
 
 
-_COUNTING = frozenset({"ArgMax", "ArgMin", "NonZero", "TopK", "Shape", "ge.Sort", "ge.SearchSorted", "NonMaxSuppression"})
+_COUNTING = frozenset(
+    {"ArgMax", "ArgMin", "NonZero", "TopK", "Shape", "ge.Sort", "ge.SearchSorted", "NonMaxSuppression"}
+)
 
 
 def positive(c: LowerCall, index: int, size: Size) -> Out:

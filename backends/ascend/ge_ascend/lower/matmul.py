@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-
-from ge_core.ir.dims import Size
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_core.ir.dims import Size
 
 _NCHW = {"x": "NCHW", "filter": "NCHW", "y": "NCHW"}
 _NCDHW = {"x": "NCDHW", "filter": "NCDHW", "y": "NCDHW"}
@@ -180,5 +178,3 @@ def einsum(c: LowerCall) -> list[Out]:
 @lowering("DeformConv")
 def deform_conv(c: LowerCall) -> list[Out]:
     raise c.refuse("CANN's operator orders offsets and masks in a way that no plugin confirms")
-
-

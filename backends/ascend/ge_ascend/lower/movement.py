@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ge_core.ir.dims import Dim, Size
-from ge_core.ir.dtype import float32, int32, int64, uint8
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.lower.scope import bare_symbol
 from ge_ascend.net import Out
+from ge_core.ir.dims import Dim, Size
+from ge_core.ir.dtype import float32, int32, int64, uint8
 
 _LAST = 2**31 - 1
 
@@ -69,9 +68,7 @@ def split(c: LowerCall) -> list[Out]:
     sizes = [value.shape[axis] for value in c.node.outputs]
     if len(sizes) == 1:
         return [c.op("Identity", c[0])]
-    return list(
-        c.ops("SplitV", c[0], c.ints(sizes), c.const(axis, int32), num_split=len(sizes), count=len(sizes))
-    )
+    return list(c.ops("SplitV", c[0], c.ints(sizes), c.const(axis, int32), num_split=len(sizes), count=len(sizes)))
 
 
 @lowering("Slice")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ge_core.ir.dtype import float32, int32
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_core.ir.dtype import float32, int32
 
 
 @lowering("LayerNormalization")
@@ -17,7 +16,12 @@ def layer_norm(c: LowerCall) -> list[Out | None]:
     if len(c.node.outputs) > 1 or not all(isinstance(size, int) for size in sizes):
         return list(c.expand())
     found = c.ops(
-        "LayerNormV4", c[0], c.ints(sizes, int32), _shaped(c, 1, sizes), _shaped(c, 2, sizes), epsilon=float(c.attr("epsilon"))
+        "LayerNormV4",
+        c[0],
+        c.ints(sizes, int32),
+        _shaped(c, 1, sizes),
+        _shaped(c, 2, sizes),
+        epsilon=float(c.attr("epsilon")),
     )
     return [found[0]]
 
@@ -47,9 +51,9 @@ def batch_norm(c: LowerCall) -> Out:
     if formats is None:
         return c.expand()[0]
     statistics = [c.cast(c.as_is(i), float32) for i in range(1, 5)]
-    return c.ops(
-        "BNInfer", c[0], *statistics, epsilon=float(c.attr("epsilon")), formats={"x": formats, "y": formats}
-    )[0]
+    return c.ops("BNInfer", c[0], *statistics, epsilon=float(c.attr("epsilon")), formats={"x": formats, "y": formats})[
+        0
+    ]
 
 
 @lowering("InstanceNormalization")

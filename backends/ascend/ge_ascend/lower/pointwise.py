@@ -6,12 +6,11 @@ from functools import partial, reduce
 
 import numpy as np
 
-from ge_core.ir.dtype import float32, int32
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.meaning.pointwise import BINARY, UNARY
 from ge_ascend.net import Out
+from ge_core.ir.dtype import float32, int32
 
 _NOT_ALONE = {"TensorMove", "Invert", "Mish", "Selu", "IsInf", "TruncateDiv", "RealDiv", "LogicalAnd", "LogicalOr",
               "BitwiseAnd", "BitwiseOr", "BitwiseXor", "FloorMod"}  # fmt: skip

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ge_core.ir.dtype import float32
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_core.ir.dtype import float32
 
 
 def _along(c: LowerCall, index: int) -> Out | None:

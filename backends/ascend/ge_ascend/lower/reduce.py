@@ -6,11 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from ge_core.ir.dtype import boolean, float32, int32, int64
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_core.ir.dtype import boolean, float32, int32, int64
 
 _BOOL = {"ReduceMax": "ReduceAny", "ReduceMin": "ReduceAll"}
 
@@ -107,9 +106,7 @@ def top_k(c: LowerCall) -> list[Out]:
 
 @lowering("ge.Sort")
 def sort(c: LowerCall) -> list[Out]:
-    values, indices = c.ops(
-        "Sort", c[0], axis=c.attr("axis"), descending=bool(c.attr("descending")), stable=True
-    )
+    values, indices = c.ops("Sort", c[0], axis=c.attr("axis"), descending=bool(c.attr("descending")), stable=True)
     return [values, c.cast(indices, int64)]
 
 
@@ -161,9 +158,7 @@ def one_hot(c: LowerCall) -> Out:
     wide = c.cast(x, int64)
     shifted = c.op("SelectV2", c.op("Less", wide, c.const(0, int64)), c.op("Add", wide, size), wide)
     values = c[2]
-    off, on = (
-        c.reshape(c.op("GatherV2", values, c.const([i], int64), c.const(0, int64)), []) for i in range(2)
-    )
+    off, on = (c.reshape(c.op("GatherV2", values, c.const([i], int64), c.const(0, int64)), []) for i in range(2))
     return c.op("OneHot", shifted, c.cast(size, int32), on, off, axis=_axis(c))
 
 

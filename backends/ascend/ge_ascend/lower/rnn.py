@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ge_core.ir.dtype import int32
-
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_core.ir.dtype import int32
 
 
 def _attributes(c: LowerCall) -> dict[str, Any]:

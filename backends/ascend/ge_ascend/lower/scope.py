@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ge_ascend.net import Net, Out
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Dim, Symbol
 from ge_core.ir.graph import Value
 from ge_core.ir.types import TensorType
-
-from ge_ascend.net import Net, Out
 
 
 @dataclass(eq=False)

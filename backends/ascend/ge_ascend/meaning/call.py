@@ -7,13 +7,12 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, TypeAlias
 
+from ge_ascend.prototypes import AttrSpec, prototype
 from ge_core.errors import ModelImportError
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DTYPES, DType
 from ge_core.ir.graph import Value
-
-from ge_ascend.prototypes import AttrSpec, prototype
 
 Result: TypeAlias = Value | Sequence[Value]
 Meaning: TypeAlias = Callable[["Call"], Result]

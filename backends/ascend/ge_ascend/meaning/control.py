@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from ge_ascend.meaning.call import Call, Result, meaning
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Value
-
-from ge_ascend.meaning.call import Call, Result, meaning
 
 
 @meaning("If", "StatelessIf")

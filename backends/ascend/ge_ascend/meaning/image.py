@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ge_core.ir.dtype import float32, int32, int64
-from ge_core.ir.graph import Value
-
 from ge_ascend.meaning.call import Call, Result, meaning
 from ge_ascend.meaning.matmul import channels_back, channels_first, onnx_pads, window
+from ge_core.ir.dtype import float32, int32, int64
+from ge_core.ir.graph import Value
 
 
 def _layout(c: Call) -> str:
@@ -209,9 +208,7 @@ def im2col(c: Call) -> Result:
     x = c["x"]
     flat = c.b.ge.Im2Col(x, kernel_shape=kernel, strides=strides, pads=onnx_pads(pads), dilations=dilations)
     spans = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
-    sizes = [
-        (x.shape[2 + i] + pads[2 * i] + pads[2 * i + 1] - spans[i]) // strides[i] + 1 for i in range(2)
-    ]
+    sizes = [(x.shape[2 + i] + pads[2 * i] + pads[2 * i + 1] - spans[i]) // strides[i] + 1 for i in range(2)]
     result: Value = c.b.Reshape(flat, c.b.ints(flat.shape[0], flat.shape[1], *sizes))
     return result
 

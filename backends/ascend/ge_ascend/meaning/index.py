@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ge_ascend.meaning.call import Call, Result, meaning
 from ge_core.ir.dtype import int64
 from ge_core.ir.graph import Value
-
-from ge_ascend.meaning.call import Call, Result, meaning
 
 
 @meaning("GatherV2")

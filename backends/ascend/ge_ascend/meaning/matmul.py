@@ -6,10 +6,9 @@ first then, so that nothing is rounded in between.
 
 from __future__ import annotations
 
+from ge_ascend.meaning.call import Call, Result, meaning
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
-
-from ge_ascend.meaning.call import Call, Result, meaning
 
 
 def operands(c: Call, *ports: str, result: str = "y") -> list[Value | None]:

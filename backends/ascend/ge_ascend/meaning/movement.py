@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ge_ascend.meaning.call import Call, Result, meaning
 from ge_core.ir.dims import exact_div
 from ge_core.ir.dtype import int64
 from ge_core.ir.graph import Value
-
-from ge_ascend.meaning.call import Call, Result, meaning
 
 
 @meaning("Transpose")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ge_ascend.meaning.call import Call, Result, meaning
 from ge_core.ir.dtype import float32
 from ge_core.ir.graph import Value
-
-from ge_ascend.meaning.call import Call, Result, meaning
 
 
 def _statistics(c: Call, x: Value, axes: Sequence[int], epsilon: float) -> tuple[Value, Value]:
@@ -101,9 +100,7 @@ def instance_norm(c: Call) -> Result:
     x = c["x"]
     if c.formats.get("x", c.attr("data_format")) not in ("NCHW", "NCDHW", "ND"):
         raise c.error("only channels first is supported")
-    y = c.b.InstanceNormalization(
-        x, c.cast(c["gamma"], x.dtype), c.cast(c["beta"], x.dtype), epsilon=c.attr("epsilon")
-    )
+    y = c.b.InstanceNormalization(x, c.cast(c["gamma"], x.dtype), c.cast(c["beta"], x.dtype), epsilon=c.attr("epsilon"))
     mean, rstd = _statistics(c, x, range(2, x.rank), c.attr("epsilon"))
     variance = c.b.Sub(c.b.Reciprocal(c.b.Mul(rstd, rstd)), c.attr("epsilon"))
     return [y, c.cast(mean, x.dtype), c.cast(variance, x.dtype)]
@@ -137,9 +134,7 @@ def _batch_norm(c: Call, *ports: str) -> Value:
 def lrn(c: Call) -> Result:
     """LRN(x; depth_radius, bias, alpha, beta, norm_region)"""
     size = 2 * c.attr("depth_radius") + 1
-    result: Value = c.b.LRN(
-        c["x"], size=size, alpha=c.attr("alpha") * size, beta=c.attr("beta"), bias=c.attr("bias")
-    )
+    result: Value = c.b.LRN(c["x"], size=size, alpha=c.attr("alpha") * size, beta=c.attr("beta"), bias=c.attr("bias"))
     return result
 
 

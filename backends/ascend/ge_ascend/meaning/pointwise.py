@@ -7,9 +7,8 @@ from functools import partial, reduce
 
 import numpy as np
 
-from ge_core.ir.graph import Value
-
 from ge_ascend.meaning.call import Call, Result, meaning
+from ge_core.ir.graph import Value
 
 UNARY = {
     "Abs": "Abs", "Acos": "Acos", "Acosh": "Acosh", "Asin": "Asin", "Asinh": "Asinh", "Atan": "Atan",

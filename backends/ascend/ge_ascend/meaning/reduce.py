@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
+from ge_ascend.meaning.call import Call, Result, meaning
 from ge_core.ir.dtype import int32, int64
 from ge_core.ir.graph import Value
-
-from ge_ascend.meaning.call import Call, Result, meaning
 
 REDUCTIONS = {
     "ReduceSum": "ReduceSum", "ReduceMean": "ReduceMean", "ReduceMax": "ReduceMax", "ReduceMin": "ReduceMin",
