@@ -88,13 +88,14 @@ class Converter:
 
     Args:
         weights: the constant of a parameter by its name.
+        exact_shapes: whether the program states the shapes of results, so that they are checked.
 
     Attributes:
         failures: forms that could not be converted; conversion goes on behind each of them so that all are found.
     """
 
-    def __init__(self, weights: Callable[[str], Value]) -> None:
-        self._weights = weights
+    def __init__(self, weights: Callable[[str], Value], exact_shapes: bool = True) -> None:
+        self._weights, self._exact_shapes = weights, exact_shapes
         self.failures: list[Finding] = []
         self._streams = 0
 
@@ -175,13 +176,13 @@ class Converter:
             if entry is None:
                 entry = Missing(op, i)
             elif isinstance(entry, Value) and isinstance(result.kind, Tensor):
-                _check(op, i, entry, result.kind, loc)
+                _check(op, i, entry, result.kind, loc, self._exact_shapes)
             elif isinstance(entry, list) and isinstance(result.kind, Vector):
                 if len(entry) != len(result.kind.items):
                     raise GraphError(f"{op.name} became {len(entry)} tensors", where=loc, fix=_REPORT_IT)
                 for value, kind in zip(entry, result.kind.items, strict=True):
                     if kind is not None and isinstance(value, Value):
-                        _check(op, i, value, kind, loc)
+                        _check(op, i, value, kind, loc, self._exact_shapes)
             scope.set(result.number, entry)
 
     def _stand_in(self, b: Builder, result: Result, error: UnsupportedError) -> Entry:
@@ -206,11 +207,11 @@ def _stand_in_for(b: Builder, kind: Tensor, error: UnsupportedError) -> Value:
     return b.Expand(b.constant(0, kind.dtype), b.ints(shape))  # type: ignore[no-any-return]
 
 
-def _check(op: Operator, index: int, value: Value, kind: Tensor, loc: Location) -> None:
+def _check(op: Operator, index: int, value: Value, kind: Tensor, loc: Location, shapes: bool) -> None:
     """Raises GraphError when a result has another type than Paddle says."""
     got = value.tensor
     fits = kind.dtype is None or got.dtype == kind.dtype
-    if fits and got.shape is not None:
+    if fits and shapes and got.shape is not None:
         fits = len(got.shape) == len(kind.shape) and all(
             theirs < 0 or dims.equal(ours, theirs) is not False
             for ours, theirs in zip(got.shape, kind.shape, strict=True)

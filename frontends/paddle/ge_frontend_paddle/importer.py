@@ -89,7 +89,7 @@ def import_source(source: Source, dynamic_shapes: object | None = None) -> Impor
     symbols = Symbols(graph, asked_shapes(dynamic_shapes, names))
     for entry in program.inputs:
         scope.set(entry.number, _input(b, entry, symbols))
-    converter = Converter(_weights(graph, source))
+    converter = Converter(_weights(graph, source), program.exact_shapes)
     converter.run(b, program.block, scope)
     if converter.failures:
         raise report(converter.failures, program.name)

@@ -97,6 +97,7 @@ class Program:
         name: for messages: the layer's class, or the file's name.
         inputs, outputs: of the outermost block; an output has a name and the number of a value.
         stored: names of the parameters that a parameter file holds.
+        exact_shapes: whether the shapes of results are what Paddle computes; those of legacy programs are hints.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Program:
     inputs: list[Input]
     outputs: list[tuple[str, int]]
     stored: dict[str, Tensor] = field(default_factory=dict)
+    exact_shapes: bool = True
 
     def operators(self) -> Iterator[Operator]:
         """All operators, those of inner blocks behind the one that holds them."""

@@ -19,7 +19,7 @@ _SAME = {
 
 
 @pd(*_SAME)
-def binary(c: Call, x: Value, y: Value) -> Value:
+def binary(c: Call, x: Value, y: Value, *, axis: int = -1) -> Value:
     """add(x, y) -> out
     subtract(x, y) -> out
     multiply(x, y) -> out
@@ -34,6 +34,7 @@ def binary(c: Call, x: Value, y: Value) -> Value:
     floor_divide(x, y) -> out
     atan2(x, y) -> out
     """
+    y = _aligned(c, x, y, axis)
     if c.dtype().kind == "bool":
         return _of_bools(c, x, y)
     kind = c.dtype()
@@ -41,6 +42,12 @@ def binary(c: Call, x: Value, y: Value) -> Value:
     if op in ("ge.FMax", "ge.FMin") and not kind.is_float:
         op = op.removeprefix("ge.F")
     return c.b.op(op, c.cast(x, kind), c.cast(y, kind))
+
+
+def _aligned(c: Call, x: Value, y: Value, axis: int) -> Value:
+    """`y` with axes of size 1 behind its own, where a legacy program says at which axis of `x` it begins."""
+    behind = x.rank - axis - y.rank
+    return c.unsqueeze(y, *range(y.rank, y.rank + behind)) if axis >= 0 and y.rank and behind > 0 else y
 
 
 def _of_bools(c: Call, x: Value, y: Value) -> Value:
@@ -53,8 +60,9 @@ def _of_bools(c: Call, x: Value, y: Value) -> Value:
 
 
 @pd("divide")
-def divide(c: Call, x: Value, y: Value) -> Value:
+def divide(c: Call, x: Value, y: Value, *, axis: int = -1) -> Value:
     """divide(x, y) -> out"""
+    y = _aligned(c, x, y, axis)
     kind = c.dtype()
     if kind.is_integer:
         return c.b.ge.TruncDiv(x, y)
@@ -84,7 +92,7 @@ _COMPARISONS = {
 
 
 @pd(*_COMPARISONS, "not_equal")
-def compare(c: Call, x: Value, y: Value) -> Value:
+def compare(c: Call, x: Value, y: Value, *, axis: int = -1) -> Value:
     """equal(x, y) -> out
     less_than(x, y) -> out
     less_equal(x, y) -> out
@@ -92,6 +100,7 @@ def compare(c: Call, x: Value, y: Value) -> Value:
     greater_equal(x, y) -> out
     not_equal(x, y) -> out
     """
+    y = _aligned(c, x, y, axis)
     if x.dtype.kind == "bool" and c.name not in ("equal", "not_equal"):
         x, y = c.cast(x, INT32), c.cast(y, INT32)
     y = c.cast(y, x.dtype)
