@@ -1,4 +1,4 @@
-"""The backend for Ascend 310P, by CANN; a thin entry module: everything else is imported when it is used."""
+"""The backend for Ascend 310P, by CANN; thin: everything else is imported when it is used."""
 
 from __future__ import annotations
 

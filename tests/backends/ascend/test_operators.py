@@ -11,7 +11,7 @@ from ge_core.ir import Builder, Value
 from tests.backends.ascend.roundtrip import graph_of, same
 
 F = ("float32", (2, 3, 4))
-I = ("int64", (2, 3, 4))
+INTS = ("int64", (2, 3, 4))
 B = ("bool", (2, 3, 4))
 IMAGE = ("float32", (2, 4, 9, 8))
 CASES: dict[str, tuple[Callable[..., object], tuple[object, ...]]] = {}
@@ -74,7 +74,7 @@ for _op in ("Add", "Sub", "Mul", "Div", "Equal", "Less", "LessOrEqual", "Greater
             "Sum", "Mean", "ge.Atan2", "ge.FMax", "ge.FMin", "ge.LogAddExp", "ge.CopySign"):  # fmt: skip
     case(_op, lambda b, x, y, op=_op: b.op(op, x, y), F, ("float32", (3, 1)))
 for _op in ("Div", "Mod", "ge.FloorDiv", "ge.FloorMod", "ge.TruncDiv"):
-    case(f"{_op}-int", lambda b, x, y, op=_op: b.op(op, b.Sub(x, 1), b.Add(y, 1)), I, I)
+    case(f"{_op}-int", lambda b, x, y, op=_op: b.op(op, b.Sub(x, 1), b.Add(y, 1)), INTS, INTS)
 for _op in ("And", "Or", "Xor", "Max", "Min"):
     case(f"{_op}-bool", lambda b, x, y, op=_op: b.op(op, x, y), B, B)
 for _op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
@@ -86,7 +86,7 @@ case("BitShift", lambda b, x, y: b.BitShift(x, y, direction="LEFT"), ("uint8", (
 case("ArithmeticShift", lambda b, x, y: b.ge.ArithmeticShift(b.Sub(x, 2), y), ("int32", (6,)), ("int32", (6,)))
 case("Mod-fmod", lambda b, x: b.Mod(x, 0.7, fmod=1), F)
 case("Pow", lambda b, x: b.Pow(b.Abs(x), 1.5), F)
-case("Pow-int", lambda b, x: b.Pow(x, np.int64(2)), I)
+case("Pow-int", lambda b, x: b.Pow(x, np.int64(2)), INTS)
 case("IsInf-negative", lambda b, x: b.IsInf(b.Div(x, 0.0), detect_positive=0), F)
 case("Where", lambda b, c, x, y: b.Where(c, x, y), B, F, F)
 case("Clip", lambda b, x: b.Clip(x, -1.0, 0.5), F)

@@ -161,6 +161,11 @@ class _Importer:
                 raise ModelImportError(
                     f"{node.type}: {error.what}", where=node.name, expected=error.expected, fix=error.fix
                 ) from error
+            except (TypeError, ValueError, KeyError, IndexError, AttributeError, AssertionError) as error:
+                # an attribute of another form than the operator declares; the checker names it
+                raise ModelImportError(
+                    f"{node.type} cannot be understood: {error}", where=node.name, fix="ge check tells what is wrong"
+                ) from error
         for index, value in enumerate(results):
             frame.values[node.name, index] = value
 

@@ -24,7 +24,6 @@ from ge_core.errors import BackendError, GeError
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.clone import clone_graph
-from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.dims import Op as SizeOp
 from ge_core.ir.dtype import DType, float32, float64, int64
@@ -230,12 +229,11 @@ class Lowering:
         found = self.policy.operand(node, is_low)
         if found != float32:
             self.notes.add("precision", f"{node.op} in {found}")
-        elif node.op in ("Conv", "ConvTranspose", "MatMul", "Gemm") and not self.chip.float32_cube:
-            if any(v is not None and isinstance(v.type, TensorType) and v.dtype == float32 for v in node.inputs):
-                raise BackendError(
-                    f"{node.op} in float32: the cube unit of {self.chip.name} takes float16",
-                    fix="precision_mode='force_fp16' or 'cube_fp16in_fp32out'",
-                )
+        elif node.op in _PRODUCTS and not self.chip.float32_cube and _any_float32(node):
+            raise BackendError(
+                f"{node.op} in float32: the cube unit of {self.chip.name} takes float16",
+                fix="precision_mode='force_fp16' or 'cube_fp16in_fp32out'",
+            )
         return found
 
     def size(self, scope: Scope, size: Size) -> Out:
@@ -325,9 +323,8 @@ class Lowering:
         return out
 
 
-def constant_scalar(value: Value | None) -> float | None:
-    """The number that a constant of one element holds."""
-    constant: Constant | None = constant_of(value)
-    if constant is None or constant.type.elements != 1:
-        return None
-    return float(constant.array().reshape(()).astype(np.float64))
+_PRODUCTS = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
+
+
+def _any_float32(node: Node) -> bool:
+    return any(v is not None and isinstance(v.type, TensorType) and v.dtype == float32 for v in node.inputs)
