@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -232,3 +235,31 @@ def test_later_changes_of_the_original_model(share: bool) -> None:
         assert want[1].any() and not got[1].any()
     else:
         assert all(np.array_equal(a, c) for a, c in zip(got, want, strict=True))
+
+
+SAVED = """
+import sys
+import numpy as np
+import ge_core
+from ge_core.ir import Builder, Graph, symbol
+
+graph = Graph("net")
+b = Builder(graph)
+x = b.input("x", "float32", (symbol("n", 1), 3, 8, 8))
+weight = np.arange(4 * 27, dtype=np.float32).reshape(4, 3, 3, 3) / 100
+h = b.Relu(b.Conv(x, weight, np.zeros(4, np.float32), pads=[1, 1, 1, 1]))
+left, right = b.MaxPool(h, kernel_shape=[2, 2], strides=[2, 2]), b.AveragePool(h, kernel_shape=[2, 2], strides=[2, 2])
+flat = b.Reshape(b.Concat([left, right], axis=1), b.ints(0, -1))
+b.outputs(b.Softmax(b.MatMul(flat, np.ones((128, 10), np.float32))), b.ReduceMax(flat))
+ge_core.compile(graph, target="cpu", options={"workers": 0}).save(sys.argv[1])
+"""
+
+
+def test_equal_models_give_equal_files_in_every_process(tmp_path: Path) -> None:
+    """Whatever the hash seed, and what the cache holds."""
+    files = []
+    for seed, cache in (("1", "a"), ("2", "b")):
+        files.append(tmp_path / f"{seed}.om")
+        env = os.environ | {"PYTHONHASHSEED": seed, "GE_CACHE_DIR": str(tmp_path / cache)}
+        subprocess.run([sys.executable, "-c", SAVED, os.fspath(files[-1])], env=env, check=True)
+    assert len({file.read_bytes() for file in files}) == 1
