@@ -1,17 +1,20 @@
 """Opens thousands of damaged offline models; see `tests/core/om/campaign.py`.
 
-    python bench/mutations.py [errors] [first]     (default 20000 0)
+    python bench/mutations.py [errors]     (default 20000)
 
-Goes on until so many changed files have ended in an error, and prints what was changed and what came out; a campaign
-that was stopped goes on where `first` says. Exits with 1 when anything else happened than an error or a model that
-gives what its graphs say. A campaign of 20,000 errors or more is written to bench/results/mutations.json.
+Goes on until so many changed files have ended in an error, and prints what was changed and what came out. After every
+batch the tally is written to bench/results/mutations.json, from which a campaign that was stopped goes on, as long as
+ge writes the same five files. Exits with 1 when anything else happened than an error or a model that gives what its
+graphs say.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,29 @@ OUTCOMES = ("error", "valid", "FAILED")
 RESULTS = Path(__file__).resolve().parent / "results" / "mutations.json"
 
 
+def stored(tally: Tally, number: int, files: str) -> dict[str, Any]:
+    """A tally as JSON data: outcomes by change, the next change's number, and whose changes they are."""
+    names = sorted({name for name, _ in tally.counts})
+    return {
+        "files": files,
+        "next": number,
+        "changes": {name: [tally.counts[name, found] for found in OUTCOMES] for name in names},
+        "slowest_seconds": round(tally.slowest, 2),
+        "memory_mib": tally.memory >> 20,
+        "failures": tally.failures,
+    }
+
+
+def restored(files: str) -> tuple[Tally, int]:
+    """The tally so far, and the number of the next change."""
+    data = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
+    if data.get("files") != files:
+        return Tally(), 0
+    counts = {(name, o): n for name, row in data["changes"].items() for o, n in zip(OUTCOMES, row, strict=True)}
+    failures = [(number, name, found) for number, name, found in data["failures"]]
+    return Tally(Counter(counts), failures, data["slowest_seconds"], data["memory_mib"] << 20), data["next"]
+
+
 def table(results: dict[str, Any]) -> str:
     """The results for a person: a table and a line."""
     rows = [f"| {name} | {' | '.join(map(str, row))} |" for name, row in results["changes"].items()]
@@ -34,33 +60,22 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join([*head, *rows, "", last])
 
 
-def main(errors: int, first: int) -> int:
-    total = Tally()
+def main(errors: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         files = originals(Path(folder))
+        digest = hashlib.sha256(b"".join(files)).hexdigest()
+        total, number = restored(digest)
         while total.errors() < errors:
-            found = in_worker(files, range(first, first + BATCH), Path(folder))
-            for failure in found.failures:
-                print("FAILED", *failure, file=sys.stderr, flush=True)
+            found = in_worker(files, range(number, number + BATCH), Path(folder))
             total.add(found)
-            first += BATCH
-            print(f"{first}: {total.errors()} errors, {len(total.failures)} failures", file=sys.stderr, flush=True)
-    results = {
-        "changes": {
-            name: [total.counts[name, found] for found in OUTCOMES]
-            for name in sorted({name for name, _ in total.counts})
-        },
-        "slowest_seconds": round(total.slowest, 2),
-        "memory_mib": total.memory >> 20,
-    }
-    if total.errors() >= 20_000:
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    print(table(results))
+            number += BATCH
+            RESULTS.write_text(json.dumps(stored(total, number, digest), indent=1) + "\n", encoding="utf-8")
+            print(f"{number}: {total.errors()} errors, {len(total.failures)} failures", file=sys.stderr, flush=True)
+    print(table(stored(total, number, digest)))
     for failure in total.failures:
         print("FAILED", *failure)
     return 1 if total.failures else 0
 
 
 if __name__ == "__main__":
-    given = [*map(int, sys.argv[1:]), 20_000, 0]
-    sys.exit(main(given[0], given[1] if len(sys.argv) > 2 else 0))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000))
