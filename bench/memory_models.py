@@ -93,17 +93,6 @@ def llama(
     return graph
 
 
-def simple_net(rows: int = 1024, width: int = 4096) -> Graph:
-    """LayerNorm, ReLU, Linear: the example with which GE's introduction shows its passes."""
-    graph = Graph("simple_net")
-    b = Builder(graph)
-    weight = Weights(b, "float32")
-    x = b.input("x", "float32", (rows, width))
-    x = b.Relu(b.LayerNormalization(x, weight(width), weight(width)))
-    b.outputs(b.Add(b.MatMul(x, weight(width, width)), weight(width)))
-    return graph
-
-
 def randwire(size: int = 224, width: int = 78, nodes: int = 32, seeds: Sequence[int] = (1, 2, 3)) -> Graph:
     """A randomly wired network: a stage for each seed, its nodes wired by the Watts-Strogatz graph WS(32, 4, 0.75).
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from bench.fusing_target import NAME, FusingTarget
-from bench.memory_models import llama, randwire, simple_net, unet
+from bench.memory_models import llama, randwire, unet
 from bench.memory_problems import MIB, Rows
 from ge_core.ir import Graph
 from ge_core.memory import lower_bound, place
@@ -82,7 +82,6 @@ def known() -> Rows:
         f"{LLAMA}, last token's logits": _planned(llama(last_logits=True)),
         f"{LLAMA}, float16 scores in memory": _planned(llama(scores="float16"), passes=False),
         f"{LLAMA}, float32 scores in memory": _planned(llama(scores="float32"), passes=False),
-        "LayerNorm, ReLU, Linear: 1024 x 4096, float32": _planned(simple_net()),
     }
 
 
