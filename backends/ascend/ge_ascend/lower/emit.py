@@ -181,10 +181,12 @@ class Emitter:
 
     def allows(self, declared: Prototype, port: Port, dtype: DType) -> bool:
         """Whether the operator takes an element type at a port on this chip."""
+        if declared.name == "Cast":
+            return port.takes(dtype)  # the way out of types that the chip lacks; those are reported elsewhere
         if not self.chip.takes(dtype):
             return False
         kernels = declared.kernel_types(port.name)
-        if self.chip.kernels and kernels and dtype.name in _CORE_FLOATS and declared.name != "Cast":
+        if self.chip.kernels and kernels and dtype.name in _CORE_FLOATS:
             # never less exact on our own account: the compiler has other ways to run declared float32
             return dtype.name in kernels or (dtype == float32 and port.takes(dtype))
         return port.takes(dtype) or dtype.name in kernels

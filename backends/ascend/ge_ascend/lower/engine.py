@@ -196,7 +196,7 @@ class Lowering:
             self.notes.add("type", "float64 becomes float32", node)
             return float32
         if not self.chip.takes(dtype):
-            if self.bfloat16_as is None and node is not None:
+            if node is not None:
                 self._lacks(node.outputs[0] if node.outputs else None, node)
             return self.bfloat16_as or float32
         return dtype

@@ -160,7 +160,7 @@ def _fusable(c: LowerCall) -> bool:
         c.rank() == 4
         and isinstance(c.shape(0)[1], int)
         and isinstance(c.shape(0)[3], int)
-        and c.float_type.bits == 16
+        and c[0].value.dtype.bits == 16
         and len(c.node.outputs) == 1
         and not c.attr("is_causal")
         and not c.attr("softcap")

@@ -41,7 +41,28 @@ def rms_norm(c: LowerCall) -> Out:
     sizes = c.shape()[axis:]
     if not all(isinstance(size, int) for size in sizes):
         return c.expand()[0]
-    return c.ops("RmsNorm", c[0], _shaped(c, 1, sizes), epsilon=float(c.attr("epsilon")))[0]
+    epsilon = float(c.attr("epsilon"))
+    added = _addition(c)
+    if added is None:
+        return c.ops("RmsNorm", c[0], _shaped(c, 1, sizes), epsilon=epsilon)[0]
+    operands = [out for _, out in added.op.inputs]
+    y, _, total = c.ops("AddRmsNorm", *operands, _shaped(c, 1, sizes), epsilon=epsilon)
+    c.scope.net.ops.remove(added.op)
+    c.scope.outs[c.input(0)] = total
+    return y
+
+
+def _addition(c: LowerCall) -> Out | None:
+    """The sum of two equal shapes that is normalised, when nothing has read it yet."""
+    out = c.scope.outs.get(c.input(0))
+    if out is None or out.op.type != "Add" or out.value.dtype != c[0].value.dtype or out.value.dtype.kind != "float":
+        return None
+    types = [o.value.type for _, o in out.op.inputs]
+    if any(t != out.value.type for t in types):
+        return None
+    ops = c.scope.net.ops
+    read = any(fed is out for op in ops for _, fed in op.inputs)
+    return None if read or out.op not in ops else out
 
 
 @lowering("BatchNormalization")
