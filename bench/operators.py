@@ -1,17 +1,22 @@
 """Writes docs/operators.md: for every operator, how many of ONNX's node cases each target passes.
 
-python bench/operators.py [targets ...]    by default the reference target
+python bench/operators.py [targets ...]    run the cases on these targets, by default the reference and the CPU
+
+The results go to bench/results/node_cases.json, from which the page is made; those of other targets stay.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "operators.md"
+RESULTS = ROOT / "bench" / "results" / "node_cases.json"
 _HEAD = """# Operators
 
 How many of ONNX's own node cases pass, by operator, imported from ONNX and compiled for a target. Cases of composite
@@ -33,32 +38,58 @@ def operator_of(name: str, model: object) -> str:
 
 def main(targets: list[str]) -> int:
     sys.path[:0] = [str(ROOT)]
+    stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"cases": {}, "targets": {}}
+    for target in targets:
+        stored["cases"], stored["targets"][target] = run(target)
+    text = json.dumps(stored, indent=1, sort_keys=True)
+    RESULTS.write_text(text + "\n", encoding="utf-8")
+    PAGE.write_text(_HEAD + table(stored) + "\n", encoding="utf-8")
+    print(table(stored).splitlines()[-1])
+    return 0
+
+
+def run(target: str) -> tuple[dict[str, list[int]], dict[str, Any]]:
+    """Run every case on a target.
+
+    Returns:
+        by operator the numbers of all cases and of those that are refused; and for the target, by operator the number
+        of cases that pass, and what went wrong with the others.
+    """
     from onnx.backend.test.loader import load_model_tests
 
     from tests.frontends.onnx.onnx_backend import refusal
     from tests.frontends.onnx.test_target import failure
 
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    cases: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    passed: dict[str, int] = defaultdict(int)
+    failures: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for case in load_model_tests(kind="node"):
-            row = counts[operator_of(case.name, case.model)]
-            row["all"] += 1
+            operator = operator_of(case.name, case.model)
+            cases[operator][0] += 1
             if refusal(case.name):
-                row["refused"] += 1
+                cases[operator][1] += 1
                 continue
-            for target in targets:
-                row[target] += failure(case, target) is None
+            found = failure(case, target)
+            passed[operator] += found is None
+            if found is not None:
+                failures[case.name] = found.partition(": ")[2]
+    return dict(cases), {"passed": dict(passed), "failures": failures}
+
+
+def table(stored: dict[str, Any]) -> str:
+    """The page's table."""
+    targets = sorted(stored["targets"], key=lambda name: (name != "reference", name))
     lines = [f"| operator | cases | refused | {' | '.join(targets)} |", "|---|---|---|" + "---|" * len(targets)]
-    for name, row in sorted(counts.items()):
-        cells = [row["all"], row["refused"] or "", *(row[t] for t in targets)]
-        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
-    sums = [sum(row[key] for row in counts.values()) for key in ("all", "refused", *targets)]
+    sums = [0, 0, *(0 for _ in targets)]
+    for name, (every, refused) in sorted(stored["cases"].items()):
+        cells = [every, refused, *(stored["targets"][t]["passed"].get(name, 0) for t in targets)]
+        sums = [total + cell for total, cell in zip(sums, cells, strict=True)]
+        lines.append(f"| {name} | {every} | {refused or ''} | {' | '.join(map(str, cells[2:]))} |")
     lines.append(f"| **together** | {' | '.join(map(str, sums))} |")
-    PAGE.write_text(_HEAD + "\n".join(lines) + "\n")
-    print(lines[-1])
-    return 0
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or ["reference"]))
+    sys.exit(main(sys.argv[1:] or ["reference", "cpu"]))

@@ -97,6 +97,14 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
                          count_include_pad=1, divisor=3),
         b.ge.AdaptivePool(x, output_size=[3, 2], mode="max"), b.ge.AdaptivePool(x, output_size=[4, 5], mode="average"),
     ), [_image]),
+    "running": (lambda b, x: (*b.ge.CumMax(x, axis=1), *b.ge.CumMin(x, axis=-1)), [np.round(_x)]),
+    "repeats": (lambda b, x: (b.ge.RepeatInterleave(x, np.int64([2, 0, 3]), axis=1),
+                              b.ge.RepeatInterleave(x, np.int64(2), axis=0)), [_x]),
+    "masked": (lambda b, x, y: b.ge.MaskedScatter(x, b.Greater(x, 0.0), y), [_x, _y]),
+    "projected_lstm": (lambda b, x: b.op(
+        "ge.LSTM", x, *(b.constant(_f(*s) * 0.5) for s in ((2, 16, 5), (2, 16, 3), (2, 32))), None,
+        b.constant(_f(2, 2, 3)), None, b.constant(_f(2, 3, 4)), num_outputs=3, hidden_size=4,
+        direction="bidirectional"), [_f(6, 2, 5)]),
     "captures": (lambda b, x, y: b.If(
         b.Greater(b.ReduceSum(x, keepdims=0), 0.0), then_branch=lambda r: [r.Add(x, y)], else_branch=lambda r: [y]),
         [_x, _y]),
@@ -181,12 +189,12 @@ def test_large_weights_stand_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_what_cannot_be_said_is_listed(tmp_path: Path) -> None:
     def build(b: Builder, x: Value) -> Any:
-        return b.ge.Lgamma(x), b.ge.Inverse(b.MatMul(x, b.Transpose(x, perm=[0, 2, 1]))), b.ge.CumMax(x, axis=0)[0]
+        return b.ge.Lgamma(x), b.ge.Inverse(b.MatMul(x, b.Transpose(x, perm=[0, 2, 1]))), b.ge.LogCumSumExp(x, axis=0)
 
     with pytest.raises(UnsupportedError) as error:
         export(_built(build, [_x]), tmp_path / "net.onnx", 17)
     text = str(error.value)
-    assert "the function lgamma" in text and "ge.Inverse" in text and "ge.CumMax" in text
+    assert "the function lgamma" in text and "ge.Inverse" in text and "ge.LogCumSumExp" in text
     assert not (tmp_path / "net.onnx").exists()
     b = Builder(Graph("net"))
     b.outputs(b.Relu(b.graph.add_param("x", TensorType(float32, None))))

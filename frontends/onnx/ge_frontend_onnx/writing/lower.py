@@ -14,6 +14,7 @@ from ge_core.ir.types import TensorType
 from ge_core.ops.registry import DECOMPOSITIONS
 
 from ..findings import Finding
+from . import scans  # noqa: F401  registers its lowerings
 from .forms import InexpressibleError, declared, form_of, type_name
 from .lowerings import LOWERINGS
 from .sizes import Sizes

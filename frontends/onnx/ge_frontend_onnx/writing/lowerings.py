@@ -223,16 +223,6 @@ def scatter_reduce(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return [b.ScatterElements(*node.inputs, axis=node.attrs["axis"], reduction=name)]
 
 
-@lowers("ge.LSTM")
-def lstm(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """ONNX's LSTM, which has no projection."""
-    if node.input(7) is not None:
-        raise InexpressibleError("ge.LSTM with a projection")
-    attrs: dict[str, Any] = dict(node.attrs)
-    made = b.op("LSTM", *node.inputs[:7], num_outputs=len(node.outputs), **attrs)
-    return [made] if isinstance(made, Value) else list(made)
-
-
 @lowers("ge.Check")
 def check(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """ONNX has no assertions: left out."""
