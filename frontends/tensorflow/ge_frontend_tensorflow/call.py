@@ -181,12 +181,17 @@ class Call:
         return x if x.tensor.shape == tuple(shape) else self.b.Expand(x, self.b.ints(shape))
 
     def transpose(self, x: Value, perm: Sequence[int]) -> Value:
-        """`x` with its axes in another order; a constant as a view of the same memory."""
-        if list(perm) == list(range(x.rank)):
+        """`x` with its axes in another order: a constant as a view of the same memory, a Transpose merged."""
+        order = list(perm)
+        inner = _transposed(x)
+        if inner is not None:
+            x, before = inner
+            order = [before[p] for p in order]
+        if order == list(range(x.rank)):
             return x
         if x.constant is not None:
-            return self.view(x, None, tuple(perm))
-        return self.b.Transpose(x, perm=list(perm))
+            return self.view(x, None, tuple(order))
+        return self.b.Transpose(x, perm=order)
 
     def view(self, x: Value, shape: tuple[int, ...] | None, perm: tuple[int, ...] | None) -> Value:
         """A constant reshaped, then with its axes in another order: one more view of its memory."""
@@ -212,12 +217,31 @@ class Call:
         return self.transpose(x, order)
 
     def unsqueeze(self, x: Value, *axes: int) -> Value:
-        """`x` with axes of size 1 put in at these places of the result."""
-        return self.b.Unsqueeze(x, self.b.ints(axes)) if axes else x
+        """`x` with axes of size 1 put in at these places of the result; behind it stays a Transpose that makes `x`."""
+        if not axes:
+            return x
+        inner = _transposed(x)
+        if inner is None:
+            return self.b.Unsqueeze(x, self.b.ints(axes))
+        source, perm = inner
+        count = len(perm)
+        old = iter(perm)
+        order = [count + axes.index(i) if i in axes else next(old) for i in range(count + len(axes))]
+        wide = self.b.Unsqueeze(source, self.b.ints(range(count, count + len(axes))))
+        return self.transpose(wide, order)
 
     def squeeze(self, x: Value, *axes: int) -> Value:
-        """`x` without these axes of size 1."""
-        return self.b.Squeeze(x, self.b.ints(axes)) if axes else x
+        """`x` without these axes of size 1; behind it stays a Transpose that makes `x`."""
+        if not axes:
+            return x
+        inner = _transposed(x)
+        if inner is None:
+            return self.b.Squeeze(x, self.b.ints(axes))
+        source, perm = inner
+        gone = sorted(perm[a] for a in axes)
+        kept = [p for i, p in enumerate(perm) if i not in axes]
+        narrow = self.b.Squeeze(source, self.b.ints(gone))
+        return self.transpose(narrow, [p - sum(g < p for g in gone) for p in kept])
 
     def slice(self, x: Value, axis: int, start: Size, end: Size, step: int = 1) -> Value:
         """`x[..., start:end:step, ...]`."""
@@ -241,6 +265,16 @@ class Call:
     def unsupported(self, what: str, fix: str | None = None) -> UnsupportedError:
         """An error for a form of this operator that cannot be converted."""
         return UnsupportedError(f"{self.name}: {what} is not supported", where=self.loc, fix=fix)
+
+
+def _transposed(x: Value) -> tuple[Value, tuple[int, ...]] | None:
+    """What a Transpose made `x` of, and its permutation."""
+    node = x.producer
+    if node is None or node.op != "Transpose":
+        return None
+    source, perm = node.input(0), node.attrs["perm"]
+    assert source is not None and isinstance(perm, tuple)
+    return source, tuple(int(p) for p in perm)  # type: ignore[arg-type]
 
 
 def _default(kind: str, value: Any) -> Any:

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ge_core.ir import dims
-from ge_core.ir.builder import Builder
+from ge_core.ir.builder import Builder, RegionBody
 from ge_core.ir.dims import Size
-from ge_core.ir.graph import Value
+from ge_core.ir.graph import Region, Value
+from ge_core.ir.types import TensorType, Type
 
-from .call import INT64
+from .call import BOOL, INT64
 from .complex_pair import ComplexPair
 from .program import Body, Op, Ref
 from .tensor_list import TensorList
@@ -34,6 +35,7 @@ from .variables import Variable
 if TYPE_CHECKING:
     from .call import Call
 
+_ATTEMPTS = 8
 _PASSES_ON = frozenset({"Identity", "StopGradient", "PreventGradient"})
 
 
@@ -71,10 +73,13 @@ def _argument(body: Body, ref: Ref) -> int | None:
     return body.argument_indices.get(origin(body, ref).node)
 
 
-def _is_one(c: Call, body: Body, ref: Ref) -> bool:
+def _is_one(body: Body, ref: Ref, input: Sequence[Any]) -> bool:
+    """Whether a tensor of the body is the number 1: a constant, or an argument that stays 1."""
     ref = origin(body, ref)
-    if ref.node in body.argument_indices:
-        return False
+    place = body.argument_indices.get(ref.node)
+    if place is not None:
+        value = input[place]
+        return isinstance(value, Value) and value.content == (1,) and _argument(body, body.results[place]) == place
     node = body.nodes[ref.node]
     if node.op != "Const":
         return False
@@ -93,7 +98,7 @@ def analyse(c: Call, cond: Body, body: Body, input: Sequence[Any]) -> Shape:
     for i, ref in enumerate(body.results):
         if _argument(body, ref) == i or isinstance(input[i], Variable):
             shape.invariant.add(i)
-        elif _counts(c, body, origin(body, ref), i):
+        elif _counts(body, origin(body, ref), i, input):
             shape.counters.add(i)
     users = _users(body)
     for i, ref in enumerate(body.results):
@@ -105,15 +110,15 @@ def analyse(c: Call, cond: Body, body: Body, input: Sequence[Any]) -> Shape:
     return shape
 
 
-def _counts(c: Call, body: Body, ref: Ref, index: int) -> bool:
+def _counts(body: Body, ref: Ref, index: int, input: Sequence[Any]) -> bool:
     if ref.node in body.argument_indices:
         return False
     node = body.nodes[ref.node]
     if node.op not in ("AddV2", "Add"):
         return False
     left, right = node.inputs
-    return (_argument(body, left) == index and _is_one(c, body, right)) or (
-        _argument(body, right) == index and _is_one(c, body, left)
+    return (_argument(body, left) == index and _is_one(body, right, input)) or (
+        _argument(body, right) == index and _is_one(body, left, input)
     )
 
 
@@ -309,9 +314,41 @@ class _Loop:
             finally:
                 c.b = old
 
-        found = c.b.Loop(self.rounds, go_on, [*initial, *states], body=body) if initial or states or collected else []
+        if not (initial or states or collected):
+            return self._results([])
+        region = self._region([*initial, *states], body)
+        found = c.b.Loop(self.rounds, go_on, [*initial, *states], body=region)
         outputs = [found] if isinstance(found, Value) else list(found)
         return self._results(outputs)
+
+    def _region(self, initial: Sequence[Value], body: RegionBody) -> Region:
+        """The body with params wide enough: a size that a round may change is a symbol of the loop's own."""
+        b = self.c.b
+        types: list[TensorType] = [v.tensor for v in initial]
+        own: set[Size] = set()
+        for _ in range(_ATTEMPTS):
+            params: list[tuple[str, Type]] = [("i", TensorType(INT64, ())), ("cond", TensorType(BOOL, ()))]
+            region = b.region([*params, *((f"s{k}", t) for k, t in enumerate(types))], body)
+            after = [v.tensor for v in region.outputs[1 : len(types) + 1]]
+            wider = [self._wider(x, y, own) for x, y in zip(types, after, strict=True)]
+            if wider == types:
+                return region
+            region.drop()
+            types = wider
+        raise self.c.unsupported("a loop whose variables do not keep their shapes")
+
+    def _wider(self, before: TensorType, after: TensorType, own: set[Size]) -> TensorType:
+        if before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
+            raise self.c.unsupported(f"a loop variable that is {before} in one round and {after} in the next")
+        shape = []
+        for x, y in zip(before.shape, after.shape, strict=True):
+            if x in own or dims.equal(x, y) is True:
+                shape.append(x)
+                continue
+            s = self.c.b.graph.fresh_symbol("carried", 0)
+            shape.append(dims.symbol(s.name, s.lo, s.hi))
+            own.add(shape[-1])
+        return TensorType(before.dtype, tuple(shape))
 
     def _next(self, b: Builder, i: Value, values: Sequence[Any]) -> Value:
         return self._condition(b, b.Add(i, np.int64(1)), values)
@@ -365,8 +402,6 @@ class _Loop:
         def body(r: Builder, i: Value) -> list[Value]:
             trial.extend(self._call(r, self.body, self._arguments(r, i, [self.input[k] for k in self.carried])))
             return []
-
-        from ge_core.ir.types import TensorType
 
         region = c.b.region([("i", TensorType(INT64, ()))], body)
         shapes = {i: trial[i].element_shape() for i in unsettled}

@@ -85,21 +85,32 @@ def variable_shape(c: Call, input: Any) -> Value:
 
 @tf_op("AssignVariableOp", raw=True)
 def assign(c: Call, resource: Any, value: Value) -> list[Any]:
-    c.converter.store.write(_variable(c, resource), value)
+    write(c, _variable(c, resource), value)
     return []
+
+
+def write(c: Call, variable: Variable, value: Value) -> None:
+    """Let a variable hold a value, whose sizes may be known only when the model runs."""
+    shape = variable.type.shape
+    assert shape is not None
+    same = len(shape) == value.rank and all(dims.equal(a, b) is not False for a, b in zip(shape, value.shape, strict=True))
+    if same and value.shape != shape:
+        c.b.ge.Check(c.b.Equal(c.b.ints(value.shape), c.b.ints(shape)), message="a variable would change its shape")
+        value = c.reshape(value, shape)
+    c.converter.store.write(variable, value)
 
 
 @tf_op("AssignAddVariableOp", raw=True)
 def assign_add(c: Call, resource: Any, value: Value) -> list[Any]:
     store, variable = c.converter.store, _variable(c, resource)
-    store.write(variable, c.b.Add(store.read(variable), value))
+    write(c, variable, c.b.Add(store.read(variable), value))
     return []
 
 
 @tf_op("AssignSubVariableOp", raw=True)
 def assign_sub(c: Call, resource: Any, value: Value) -> list[Any]:
     store, variable = c.converter.store, _variable(c, resource)
-    store.write(variable, c.b.Sub(store.read(variable), value))
+    write(c, variable, c.b.Sub(store.read(variable), value))
     return []
 
 

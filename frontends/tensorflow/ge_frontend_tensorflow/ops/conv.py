@@ -79,6 +79,17 @@ def depthwise_conv(c: Call, input: Value, filter: Value) -> Value:
     return convolved(c, input, filter, depthwise=True)
 
 
+def _known_channels(c: Call, input: Value, filter: Value) -> Value:
+    """The input with its number of channels fixed to the kernel's where it is not known at import."""
+    axis = input.rank - 1 if is_last(c) else 1
+    count = filter.shape[-2]
+    if isinstance(input.shape[axis], int) or not isinstance(count, int):
+        return input
+    b = c.b
+    b.ge.Check(b.Equal(b.scalar(input.shape[axis]), b.scalar(count)), message=f"the input needs {count} channels")
+    return c.reshape(input, [count if i == axis else n for i, n in enumerate(input.shape)])
+
+
 def _groups(c: Call, x: Value, filter: Value) -> int:
     channels, each = x.shape[1], filter.shape[-2]
     if not isinstance(channels, int) or not isinstance(each, int) or each == 0 or channels % each:
@@ -88,6 +99,7 @@ def _groups(c: Call, x: Value, filter: Value) -> int:
 
 def convolved(c: Call, input: Value, filter: Value, *, depthwise: bool) -> Value:
     """A convolution with the strides, dilations and padding of the node."""
+    input = _known_channels(c, input, filter)
     strides, rates = spatial(c, c.attr("strides")), spatial(c, c.attr("dilations"))
     kernel = _window(filter)
     pads = window_pads(c.attr("padding"), explicit_spatial(c), spatial_sizes(c, input), kernel, strides, rates)
@@ -306,29 +318,6 @@ def _conv_transpose(
 
 
 # --- fused --------------------------------------------------------------------------------------------------------
-
-
-@tf_op("FusedPadConv2D")
-def fused_pad_conv(c: Call, input: Value, paddings: Value, filter: Value) -> Value:
-    from .shape import pad
-
-    mode = c.attr("mode")
-    if mode != "CONSTANT":
-        x = c.b.Pad(input, _flat_pads(c, paddings), mode="reflect") if mode == "REFLECT" else None
-        if x is None:
-            raise c.unsupported(f"the mode {mode}")
-    else:
-        x = pad(c, input, paddings)
-    strides = c.attr("strides")[1:-1]
-    pads = window_pads(c.attr("padding"), [], x.shape[1:-1], _window(filter), strides, [1, 1])
-    first = to_first(c, x)
-    return to_last(c, c.b.Conv(first, _out_in(c, filter), strides=strides, group=_groups(c, first, filter), **pads))
-
-
-def _flat_pads(c: Call, paddings: Value) -> Value:
-    flat = c.sizes(paddings)
-    assert flat is not None
-    return c.b.ints([*flat[::2], *flat[1::2]])
 
 
 @tf_op("_FusedConv2D")

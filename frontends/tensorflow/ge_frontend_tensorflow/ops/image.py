@@ -73,17 +73,6 @@ def adjust_contrast(c: Call, images: Value, contrast_factor: Value) -> Value:
     return b.Add(b.Mul(b.Sub(images, mean), c.cast(contrast_factor, images.dtype)), mean)
 
 
-@tf_op("AdjustContrast")
-def adjust_contrast_v1(
-    c: Call, images: Value, contrast_factor: Value, min_value: Value, max_value: Value
-) -> Value:
-    b = c.b
-    x = c.cast(images, _FLOAT)
-    mean = b.ReduceMean(x, b.ints(images.rank - 3, images.rank - 2), keepdims=1)
-    found = b.Add(b.Mul(b.Sub(x, mean), contrast_factor), mean)
-    return b.Min([b.Max([found, min_value]), max_value])
-
-
 @tf_op("AdjustHue")
 def adjust_hue(c: Call, images: Value, delta: Value) -> Value:
     b = c.b

@@ -76,6 +76,8 @@ def gather(c: Call, params: Value, indices: Value, axis: int, batch: int) -> Val
 
 @tf_op("GatherNd")
 def gather_nd(c: Call, params: Value, indices: Value) -> Value:
+    if not isinstance(indices.shape[-1], int):
+        raise c.unsupported("indices of an unknown number of axes")
     if indices.shape[-1] == 0:
         return c.expand(params, (*indices.shape[:-1], *params.shape))
     return c.b.GatherND(params, c.int64(indices))
@@ -176,11 +178,6 @@ def bucketize(c: Call, input: Value) -> Value:
 @tf_op("TopKV2")
 def top_k_v2(c: Call, input: Value, k: Value) -> list[Value]:
     return _top_k(c, input, c.size(k), c.dtype("index_type"))
-
-
-@tf_op("TopK")
-def top_k(c: Call, input: Value) -> list[Value]:
-    return _top_k(c, input, c.attr("k"), DType.of("int32"))
 
 
 def _top_k(c: Call, x: Value, k: Size, dtype: DType) -> list[Value]:
@@ -333,10 +330,10 @@ def dynamic_stitch(c: Call, indices: Sequence[Value], data: Sequence[Value]) -> 
     return b.ScatterND(base, c.unsqueeze(flat, 1), values)
 
 
-@tf_op("Diag", "BatchMatrixDiag")
+@tf_op("Diag")
 def diag(c: Call, diagonal: Value) -> Value:
     b = c.b
-    if c.name == "BatchMatrixDiag" or diagonal.rank == 1:
+    if diagonal.rank == 1:
         return diagonal_matrix(c, diagonal)
     count = dims.product(diagonal.shape)
     found = diagonal_matrix(c, c.reshape(diagonal, (count,)))

@@ -14,7 +14,7 @@ from ..registry import tf_op
 from .indexing import diagonal_matrix
 
 
-@tf_op("MatrixBandPart", "BatchMatrixBandPart")
+@tf_op("MatrixBandPart")
 def band_part(c: Call, input: Value, num_lower: Value, num_upper: Value) -> Value:
     lower, upper = (c.maybe_sizes(v) for v in (num_lower, num_upper))
     if lower is None or upper is None or not isinstance(lower[0], int) or not isinstance(upper[0], int):
@@ -79,7 +79,7 @@ def _map(rows: int, columns: int, low: int, high: int, align: str) -> np.ndarray
     return table
 
 
-@tf_op("MatrixDiagPart", "BatchMatrixDiagPart")
+@tf_op("MatrixDiagPart")
 def diag_part_v1(c: Call, input: Value) -> Value:
     return main_diagonal(c, input)
 
@@ -152,7 +152,7 @@ def _placed(c: Call, flat: Value, diagonal: Value, low: int, high: int, rows: in
     return c.reshape(found, (*flat.shape[:-1], rows, columns))
 
 
-@tf_op("MatrixSetDiag", "BatchMatrixSetDiag")
+@tf_op("MatrixSetDiag")
 def set_diag_v1(c: Call, input: Value, diagonal: Value) -> Value:
     return _set_main(c, input, diagonal)
 
@@ -182,12 +182,12 @@ def _set_main(c: Call, x: Value, diagonal: Value) -> Value:
 # --- solving ------------------------------------------------------------------------------------------------------
 
 
-@tf_op("MatrixInverse", "BatchMatrixInverse")
+@tf_op("MatrixInverse")
 def inverse(c: Call, input: Value) -> Value:
     return c.b.ge.Inverse(c.transpose_last(input) if c.attr("adjoint") else input)
 
 
-@tf_op("MatrixDeterminant", "BatchMatrixDeterminant")
+@tf_op("MatrixDeterminant")
 def determinant(c: Call, input: Value) -> Value:
     return c.b.Det(input)
 
@@ -198,17 +198,17 @@ def log_determinant(c: Call, input: Value) -> tuple[Value, Value]:
     return c.b.Sign(found), c.b.Log(c.b.Abs(found))
 
 
-@tf_op("Cholesky", "BatchCholesky")
+@tf_op("Cholesky")
 def cholesky(c: Call, input: Value) -> Value:
     return c.b.ge.Cholesky(input)
 
 
-@tf_op("MatrixSolve", "BatchMatrixSolve")
+@tf_op("MatrixSolve")
 def solve(c: Call, matrix: Value, rhs: Value) -> Value:
     return c.b.ge.Solve(c.transpose_last(matrix) if c.attr("adjoint") else matrix, rhs)
 
 
-@tf_op("MatrixTriangularSolve", "BatchMatrixTriangularSolve")
+@tf_op("MatrixTriangularSolve")
 def triangular_solve(c: Call, matrix: Value, rhs: Value) -> Value:
     upper = int(not c.attr("lower"))
     matrix = c.b.Trilu(matrix, upper=upper)
@@ -226,7 +226,7 @@ def _broadcast(first: tuple[Size, ...], second: tuple[Size, ...]) -> list[Size]:
     return [y if x == 1 else x for x, y in zip(a, z, strict=True)]
 
 
-@tf_op("MatrixSolveLs", "BatchMatrixSolveLs")
+@tf_op("MatrixSolveLs")
 def solve_least_squares(c: Call, matrix: Value, rhs: Value, l2_regularizer: Value) -> Value:
     b = c.b
     rows, columns = matrix.shape[-2:]
@@ -290,20 +290,3 @@ def banded_triangular_solve(c: Call, matrix: Value, rhs: Value) -> Value:
     values = b.Gather(flat, b.constant(np.maximum(source, 0)), axis=flat.rank - 1)
     whole = c.reshape(b.Where(b.constant(source >= 0), values, c.like(0, values)), (*matrix.shape[:-2], n, n))
     return b.ge.Solve(c.transpose_last(whole) if c.attr("adjoint") else whole, rhs)
-
-
-@tf_op("MatrixExponential")
-def matrix_exponential(c: Call, input: Value) -> Value:
-    """exp(A) = exp(A / 2^s)^(2^s) with a Taylor series of 18 terms; s = 8 keeps it exact up to norms of about 60."""
-    b = c.b
-    n = input.shape[-1]
-    squarings, terms = 8, 18
-    eye = diagonal_matrix(c, c.full((n,), 1, input.dtype))
-    scaled = b.Mul(input, c.like(2.0**-squarings, input))
-    total = eye
-    for k in range(terms, 0, -1):
-        total = b.Add(eye, b.Mul(b.MatMul(scaled, total), c.like(1 / k, input)))
-    for _ in range(squarings):
-        total = b.MatMul(total, total)
-    return total
-

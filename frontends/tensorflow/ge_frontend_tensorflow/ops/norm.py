@@ -34,15 +34,6 @@ def fused_batch_norm(c: Call, x: Value, scale: Value, offset: Value, mean: Value
     return [*result, c.full((0,), 0, scale.dtype)] if c.name.endswith("V3") else result
 
 
-@tf_op("BatchNormWithGlobalNormalization")
-def batch_norm_global(c: Call, t: Value, m: Value, v: Value, beta: Value, gamma: Value) -> Value:
-    b = c.b
-    inverse = b.ge.Rsqrt(b.Add(v, c.like(c.attr("variance_epsilon"), v)))
-    if c.attr("scale_after_normalization"):
-        inverse = b.Mul(inverse, gamma)
-    return b.Add(b.Mul(t, inverse), b.Sub(beta, b.Mul(m, inverse)))
-
-
 @tf_op("LRN")
 def lrn(c: Call, input: Value) -> Value:
     size = 2 * c.attr("depth_radius") + 1

@@ -19,7 +19,7 @@ _DIRECT = {
     "Atanh": "Atanh", "Ceil": "Ceil", "Cos": "Cos", "Cosh": "Cosh", "Erf": "Erf", "Exp": "Exp", "Floor": "Floor",
     "Log": "Log", "Sigmoid": "Sigmoid", "Sign": "Sign", "Sin": "Sin", "Sinh": "Sinh", "Sqrt": "Sqrt", "Tan": "Tan",
     "Tanh": "Tanh", "LogicalNot": "Not", "Invert": "BitwiseNot", "Softplus": "Softplus", "Softsign": "Softsign",
-    "Selu": "Selu", "Elu": "Elu", "Expm1": "ge.Expm1", "Log1p": "ge.Log1p", "Rsqrt": "ge.Rsqrt",
+    "Elu": "Elu", "Expm1": "ge.Expm1", "Log1p": "ge.Log1p", "Rsqrt": "ge.Rsqrt",
     "Erfc": "ge.Erfc", "Erfinv": "ge.ErfInv", "Lgamma": "ge.Lgamma", "Digamma": "ge.Digamma", "Rint": "Round",
     "IsNan": "IsNaN", "IsInf": "IsInf",
 }  # fmt: skip
@@ -27,7 +27,7 @@ _DIRECT = {
 
 @tf_op(
     "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cosh", "Erf", "Floor", "Sigmoid", "Sign", "Sinh",
-    "Sqrt", "Tan", "LogicalNot", "Invert", "Softplus", "Softsign", "Selu", "Elu", "Expm1", "Log1p", "Erfc",
+    "Sqrt", "Tan", "LogicalNot", "Invert", "Softplus", "Softsign", "Elu", "Expm1", "Log1p", "Erfc",
     "Erfinv", "Lgamma", "Digamma", "IsNan", "IsInf", "Abs", "Cos", "Log", "Sin", "Tanh", "Rsqrt",
 )  # fmt: skip
 def unary(c: Call, x: Value) -> Value:
@@ -57,6 +57,11 @@ def exp(c: Call, x: Value | ComplexPair) -> Value | ComplexPair:
         size = b.Exp(real)
         return joined(c, b.Mul(size, b.Cos(imag)), b.Mul(size, b.Sin(imag)))
     return b.Exp(x)
+
+
+@tf_op("Selu")
+def selu(c: Call, features: Value) -> Value:
+    return c.b.Selu(features, alpha=1.6732632423543772, gamma=1.0507009873554805)
 
 
 @tf_op("Relu")

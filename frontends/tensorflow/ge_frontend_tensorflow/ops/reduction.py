@@ -119,7 +119,7 @@ def cumprod(c: Call, x: Value, axis: Value) -> Value:
 
 @tf_op("CumulativeLogsumexp")
 def cumulative_logsumexp(c: Call, x: Value, axis: Value) -> Value:
-    first = c.like(x.dtype.min, x)
+    first = c.like(float("-inf"), x)
     return _running(c, x, axis, lambda v, place: c.b.ge.LogCumSumExp(v, axis=place), first)
 
 

@@ -264,6 +264,13 @@ def projective_transform(c: Call, images: Value, transforms: Value, output_shape
     return _at_places(c, images, x, y, (height, width), fill_mode, value)
 
 
+def _half_away(c: Call, x: Value) -> Value:
+    """Rounded, halves away from zero."""
+    b = c.b
+    half = c.like(0.5, x)
+    return b.Where(b.Less(x, c.like(0, x)), b.Ceil(b.Sub(x, half)), b.Floor(b.Add(x, half)))
+
+
 def _at_places(
     c: Call, images: Value, x: Value, y: Value, size: Sequence[int], fill_mode: str, fill: Value
 ) -> Value:
@@ -287,7 +294,7 @@ def _at_places(
         return b.Where(c.unsqueeze(fits, 2), c.cast(found, _FLOAT), fill)
 
     if c.attr("interpolation") == "NEAREST":
-        found = read(b.Round(y), b.Round(x))
+        found = read(_half_away(c, y), _half_away(c, x))
     else:
         top, left = b.Floor(y), b.Floor(x)
         one = c.number(1, _FLOAT)

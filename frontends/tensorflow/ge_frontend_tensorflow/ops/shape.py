@@ -177,7 +177,10 @@ def split(c: Call, split_dim: Value, value: Value) -> list[Value]:
         return [value]
     whole = dims.exact_div(value.shape[axis], count)
     if whole is None:
-        raise c.unsupported(f"{value.shape[axis]} elements in {count} equal parts")
+        if isinstance(value.shape[axis], int):
+            raise c.unsupported(f"{value.shape[axis]} elements in {count} equal parts")
+        b, whole = c.b, dims.floordiv(value.shape[axis], count)
+        b.ge.Check(b.Equal(b.scalar(value.shape[axis]), b.scalar(whole * count)), message="the parts are not equal")
     if isinstance(whole, int):
         return list(c.b.Split(value, c.b.ints([whole] * count), axis=axis, num_outputs=count))
     return [c.slice(value, axis, whole * i, whole * (i + 1)) for i in range(count)]

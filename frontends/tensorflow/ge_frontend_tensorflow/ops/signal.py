@@ -17,12 +17,10 @@ def _dft(c: Call, parts: Value, axis: int, *, inverse: bool = False, onesided: b
 _AXES = {"FFT": 1, "FFT2D": 2, "FFT3D": 3}
 
 
-@tf_op("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", "BatchFFT", "BatchFFT2D", "BatchFFT3D", "BatchIFFT",
-       "BatchIFFT2D", "BatchIFFT3D", complex=True)  # fmt: skip
+@tf_op("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", complex=True)
 def fft(c: Call, input: ComplexPair) -> ComplexPair:
-    name = c.name.removeprefix("Batch")
-    inverse = name.startswith("I")
-    count = _AXES[name.removeprefix("I")]
+    inverse = c.name.startswith("I")
+    count = _AXES[c.name.removeprefix("I")]
     parts = input.parts
     for axis in range(parts.rank - 1 - count, parts.rank - 1):
         parts = _dft(c, parts, axis, inverse=inverse)
