@@ -90,10 +90,9 @@ def _through_levels(c: Call, x: Value, low: Value, high: Value, bits: int) -> Va
         below = b.Less(low, zero)
         scale = b.Min([scale, b.Where(below, b.Div(c.like(least, x), b.Where(below, low, c.like(-1, x))), largest)])
     inverse = b.Div(c.like(1, x), scale)
-    first = b.Mul(c.like(least, x), inverse)
-    last = b.Mul(c.like(most, x), inverse)
-    inside = b.Min([b.Max([x, first]), last])
-    scaled = b.Mul(inside, scale)
+    if c.attr("range_given"):
+        x = b.Min([b.Max([x, b.Mul(c.like(least, x), inverse)]), b.Mul(c.like(most, x), inverse)])
+    scaled = b.Mul(x, scale)
     if "round_mode" in known and c.attr("round_mode") == "HALF_UP":
         rounded = b.Floor(b.Add(scaled, c.like(0.5, x)))
     else:
