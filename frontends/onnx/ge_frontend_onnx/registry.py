@@ -42,6 +42,11 @@ REFUSED: dict[tuple[str, str], str] = {
         for op in ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
                    "RandomUniformLike")
     },
+    ("ai.onnx.ml", "CategoryMapper"): _STRINGS,
+    **{
+        ("ai.onnx.ml", op): "maps are not supported: take the output before it"
+        for op in ("CastMap", "DictVectorizer", "ZipMap")
+    },
     ("", "ImageDecoder"): "images must be decoded before they reach the model",
     **{
         ("ai.onnx.preview.training", op): "training is not supported"

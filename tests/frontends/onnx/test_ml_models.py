@@ -135,6 +135,33 @@ def test_one_score_for_two_classes(post: str) -> None:
     _agree("LinearRegressor", _ROWS, {**one, "targets": 1, "post_transform": "NONE"})
 
 
+_KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
+
+
+def _vectors(kernel: str, count: int, **more: Any) -> dict[str, Any]:
+    vectors = _random.standard_normal(count * 4).astype(np.float32)
+    return {"kernel_type": kernel, "kernel_params": [0.3, 0.1, 3.0], "support_vectors": vectors.tolist(), **more}
+
+
+@pytest.mark.parametrize("kernel", _KERNELS)
+def test_support_vectors_of_a_regression(kernel: str) -> None:
+    attrs = _vectors(kernel, 7, n_supports=7, rho=[0.2], coefficients=_random.standard_normal(7).tolist())
+    _agree("SVMRegressor", _ROWS, attrs)
+    _agree("SVMRegressor", _ROWS, {**attrs, "one_class": 1})
+
+
+@pytest.mark.parametrize("kernel", _KERNELS)
+@pytest.mark.parametrize(("sizes", "posts"), [([3, 4], ("NONE", "LOGISTIC")), ([2, 2, 3], _POSTS[:4])])
+def test_support_vectors_of_classes(kernel: str, sizes: list[int], posts: tuple[str, ...]) -> None:
+    pairs = len(sizes) * (len(sizes) - 1) // 2
+    attrs = _vectors(
+        kernel, 7, vectors_per_class=sizes, classlabels_ints=[5, 8, 2][: len(sizes)],
+        rho=_random.standard_normal(pairs).tolist(), coefficients=_random.standard_normal((len(sizes) - 1) * 7).tolist(),
+    )  # fmt: skip
+    for post in posts:
+        _agree("SVMClassifier", _ROWS, {**attrs, "post_transform": post}, _TWO)
+
+
 def test_columns_of_features() -> None:
     for x in (_ROWS, _ROWS[0]):
         check("Scaler", [x], {"offset": [0.1, 0.2, 0.3, 0.4], "scale": [2.0, 3.0, 4.0, 5.0]}, domain=_ML)
@@ -160,6 +187,10 @@ def test_columns_of_features() -> None:
         ("TreeEnsembleRegressor", _forest("target", 1, n_targets=1, target_ids=[0]), ModelImportError, "of weights"),
         ("LinearClassifier", {"coefficients": [1.0] * 4, "intercepts": [0.0]}, UnsupportedError, "one score for 0"),
         ("LinearRegressor", {"coefficients": [1.0] * 5, "targets": 2}, ModelImportError, "5 coefficients"),
+        ("SVMClassifier", {"prob_a": [1.0]}, UnsupportedError, "probabilities of classes"),
+        ("SVMClassifier", {"coefficients": [1.0]}, UnsupportedError, "without support vectors"),
+        ("SVMRegressor", _vectors("RBF", 3, n_supports=5, coefficients=[1.0] * 5), ModelImportError, "12 numbers for 5"),
+        ("ZipMap", {"classlabels_int64s": [1]}, UnsupportedError, "maps are not supported"),
         ("Normalizer", {"norm": "L3"}, ModelImportError, "the norm 'L3'"),
         ("OneHotEncoder", {"cats_strings": ["a"]}, UnsupportedError, "categories that are strings"),
         ("OneHotEncoder", {"cats_int64s": [1], "zeros": 0}, UnsupportedError, "unknown categories"),
