@@ -43,10 +43,10 @@ def compare(make: Make, *arrays: Any, tolerance: float = 1e-5, hosts: int = 0) -
     check(graph_of(make, given), [given], tolerance, hosts=hosts)
 
 
-NUMBERS = ["float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "uint64", "bool"]
+NUMBERS = ["float32", "bfloat16", "float64", "int8", "uint64"]
 
 
-@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64", "bool"])
 def test_places(dtype: str) -> None:
     x = few(3, 5, 4, high=2, dtype=dtype)
     compare(lambda b, v: b.NonZero(v), x)
@@ -65,7 +65,7 @@ def test_compress(axis: int | None) -> None:
     compare(lambda b, v, k: b.Compress(v, k, **attributes), x, keep)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
 @pytest.mark.parametrize("ordered", [0, 1])
 def test_unique(dtype: str, ordered: int) -> None:
     compare(lambda b, v: b.Unique(v, sorted=ordered, num_outputs=4), few(5, 7, dtype=dtype))
@@ -100,7 +100,7 @@ def test_unknown_number_of_largest() -> None:
         compare(lambda b, x, n: b.TopK(x, n, axis=1), data(4, 7), np.array([k]))
 
 
-@pytest.mark.parametrize("dtype", NUMBERS[:-1])
+@pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("op", ["CumMax", "CumMin", "LogCumSumExp"])
 def test_running(op: str, dtype: str) -> None:
     if op == "LogCumSumExp" and not DType.of(dtype).is_float:
@@ -130,7 +130,7 @@ def test_counts() -> None:
         compare(lambda b, v, w: b.ge.BinCount(v, w, b.constant(9, "int64")), x, weights, tolerance=1e-3)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint8", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
 @pytest.mark.parametrize("reduction", ["sum", "prod", "max", "min", "mean"])
 def test_scatter_reduce(reduction: str, dtype: str) -> None:
     x, updates = few(5, 6, dtype=dtype), few(6, 6, high=3, dtype=dtype)
@@ -142,7 +142,7 @@ def test_scatter_reduce(reduction: str, dtype: str) -> None:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "bool", "int16"])
+@pytest.mark.parametrize("dtype", ["float16", "bool"])
 @pytest.mark.parametrize("reduction", ["none", "add", "mul", "max", "min"])
 def test_scatter_of_small_types(reduction: str, dtype: str) -> None:
     x, updates, indices = few(5, 6, dtype=dtype), few(3, 6, high=3, dtype=dtype), RNG.integers(-5, 5, (3, 6))
@@ -151,7 +151,7 @@ def test_scatter_of_small_types(reduction: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("reduction", ["sum", "prod", "max", "min", "mean"])
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+@pytest.mark.parametrize("dtype", ["float16", "int32"])
 def test_segments(reduction: str, dtype: str) -> None:
     ids = RNG.integers(0, 4, 12)
     compare(
@@ -174,7 +174,7 @@ def test_masked_scatter() -> None:
     compare(lambda b, x, m, v: b.ge.MaskedScatter(x, m, v), data(5, 7), data(5, 7, dtype="bool"), data(40))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_pools_with_places(dtype: str) -> None:
     x = few(2, 3, 9, 8, high=5, dtype=dtype)
     if DType.of(dtype).is_float:
@@ -187,6 +187,7 @@ def test_pools_with_places(dtype: str) -> None:
             ), x,
         )  # fmt: skip
     compare(lambda b, v: b.ge.AdaptivePool(v, output_size=[4, 3], mode="max", num_outputs=2), x)
+    x = x[:, :, :8]
     compare(
         lambda b, v: b.MaxUnpool(*b.MaxPool(v, kernel_shape=[2, 2], strides=[2, 2], num_outputs=2),
                                  kernel_shape=[2, 2], strides=[2, 2]), x,
@@ -207,15 +208,17 @@ def test_columns(dtype: str) -> None:
     compare(lambda b, v: b.Col2Im(v, b.ints(7, 6), b.ints(3, 2), **shared), blocks)
 
 
-@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-@pytest.mark.parametrize("border", ["zeros", "border", "reflection"])
-@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize(
+    ("mode", "border", "align"),
+    [("nearest", "zeros", 0), ("nearest", "reflection", 1), ("linear", "zeros", 1), ("linear", "border", 0),
+     ("linear", "reflection", 0), ("cubic", "zeros", 0), ("cubic", "border", 1), ("cubic", "reflection", 1)],
+)  # fmt: skip
 def test_grids(mode: str, border: str, align: int) -> None:
     grid = RNG.uniform(-1.6, 1.6, (2, 5, 4, 2)).astype(np.float32)
     grid[0, 0, 0], grid[0, 1, 0], grid[1, 0, 0] = np.nan, np.inf, [-np.inf, 1e30]
     attributes = {"mode": mode, "padding_mode": border, "align_corners": align}
     compare(lambda b, x, g: b.GridSample(x, g, **attributes), data(2, 3, 6, 7), grid)
-    if mode == "linear":
+    if mode == "linear" and border == "zeros":
         volume = RNG.uniform(-1.2, 1.2, (1, 2, 3, 4, 3)).astype(np.float32)
         compare(lambda b, x, g: b.GridSample(x, g, **attributes), data(1, 2, 4, 5, 3), volume)
         compare(lambda b, x, g: b.GridSample(x, g, **attributes), data(2, 3, 6, 7, dtype="float16"), grid,
@@ -239,7 +242,7 @@ def test_regions(aligned: str, mode: str) -> None:
     compare(lambda b, x, r: b.MaxRoiPool(x, r, pooled_shape=[3, 2], spatial_scale=0.75), image, pooled)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_deformed_convolutions(dtype: str) -> None:
     x, w = data(2, 4, 6, 7, dtype=dtype), data(6, 2, 3, 2, dtype=dtype)
     offsets, mask = data(2, 2 * 2 * 6, 6, 7, dtype=dtype), data(2, 2 * 6, 6, 7, dtype=dtype)
@@ -248,7 +251,7 @@ def test_deformed_convolutions(dtype: str) -> None:
         compare(lambda b, *v: b.DeformConv(*v, **attributes), x, w, offsets, *extra, tolerance=4e-3)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 12, 16, 30, 97])
+@pytest.mark.parametrize("n", [1, 2, 7, 30, 97])
 @pytest.mark.parametrize("inverse", [0, 1])
 def test_fourier(n: int, inverse: int) -> None:
     x = data(3, n, 2, 2)
@@ -270,7 +273,7 @@ def test_frames() -> None:
         )
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 17])
+@pytest.mark.parametrize("n", [1, 2, 17])
 def test_linear_algebra(n: int) -> None:
     x = data(3, n, n) + 2 * np.eye(n, dtype=np.float32)
     compare(lambda b, v: b.Det(v), x, tolerance=1e-4)
@@ -337,7 +340,7 @@ def test_checks() -> None:
 
 
 @pytest.mark.parametrize("to", ["int8", "float8e4m3fn"])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_quantisation(dtype: str, to: str) -> None:
     """The quotient is rounded to the type of the scale before it is rounded to whole numbers."""
     x, scale = data(7, 40, dtype=dtype), np.array([0.011, 0.3, 0.07, 1, 0.5, 2, 3]).astype(DType.of(dtype).numpy)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ge_backend_cpu.isa import Isa
-from ge_backend_cpu.kernel import INDEX_OUT_OF_RANGE, family
+from ge_backend_cpu.kernel import INDEX_OUT_OF_RANGE, SIZE_OUT_OF_BOUND, family
 from ge_backend_cpu.serial.code import Code, Num, split
 from ge_core.ir.dtype import DType, float64, int64
 
@@ -15,6 +15,8 @@ FAR = float(1 << 30)
 """Coordinates are cut off here, far beyond every image."""
 KEYS = -0.75
 """Keys' parameter of cubic interpolation, as ONNX's GridSample has it."""
+MOST_SAMPLES = 1 << 16
+"""Samples of a bin along one axis: a region that needs more lies far outside of every image."""
 
 Tap = tuple[Num, Num]
 """An element's index along an axis (a safe one), and its weight."""
@@ -206,6 +208,7 @@ def emit_roi_align(module: Any, symbol: str, parameters: Mapping[str, Any], isa:
             lengths = [length.max(1.0) for length in lengths]
         steps = [length / count.to(float64) for length, count in zip(lengths, bins, strict=True)]
         grid = [c.integer(ratio) if ratio else step.call("ceil").to(int64) for step in steps]
+        c.fail((grid[0] > MOST_SAMPLES) | (grid[1] > MOST_SAMPLES), SIZE_OUT_OF_BOUND)
         full = (grid[0] > 0) & (grid[1] > 0)
         with c.count(0, bins[0]) as i, c.count(0, bins[1]) as j, c.count(0, channels) as channel:
             start = (source * channels + channel) * height * width
