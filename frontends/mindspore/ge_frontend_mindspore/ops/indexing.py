@@ -304,14 +304,19 @@ def index_fill(c: Call, x: Value, dim: Any, index: Value, value: Any) -> Value:
     return rows(c, x, axis, c.b.Cast(index, to="int64"), source, "none")
 
 
-@primitive("InplaceAdd", "InplaceSub", "InplaceUpdate", "InplaceUpdateV2")
-def row_update(c: Call, x: Value, first: Any, second: Any) -> Value:
-    """InplaceAdd(indices)(x, v); InplaceSub(indices)(x, v); InplaceUpdateV2()(x, indices, v): a new tensor"""
-    v, indices = (second, first) if c.op == "InplaceUpdateV2" else (first, second)
+@primitive("InplaceAdd", "InplaceSub", "InplaceUpdate")
+def row_add(c: Call, x: Value, v: Value, indices: Any) -> Value:
+    """InplaceAdd(indices)(x, v); InplaceSub(indices)(x, v); InplaceUpdate(indices)(x, v): a new tensor"""
     places = c.b.ints(c.integers(indices, "indices"))
-    if c.op == "InplaceSub":
-        return rows(c, x, 0, places, c.b.Neg(v), "add")
-    return rows(c, x, 0, places, v, "add" if c.op == "InplaceAdd" else "none")
+    source = c.b.Neg(v) if c.op == "InplaceSub" else v
+    return rows(c, x, 0, places, source, "none" if c.op == "InplaceUpdate" else "add")
+
+
+@primitive("InplaceUpdateV2")
+def row_update(c: Call, x: Value, indices: Any, v: Value) -> Value:
+    """InplaceUpdateV2()(x, indices, v): a new tensor"""
+    places = indices if isinstance(indices, Value) else c.b.ints(c.integers(indices, "indices"))
+    return rows(c, x, 0, places, v, "none")
 
 
 @primitive("FillDiagonal")

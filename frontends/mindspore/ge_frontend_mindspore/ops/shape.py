@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -271,7 +272,7 @@ def meshgrid(c: Call, inputs: Sequence[Value], indexing: Any = "xy") -> tuple[Va
     return tuple(found)
 
 
-_XY = 0  # MindSpore's MeshIndexing
+_XY = 1  # MindSpore's MeshIndexing
 
 
 @primitive("ChannelShuffle", "ShuffleChannel")
@@ -297,21 +298,30 @@ def blocks(c: Call, x: Value, block_size: int) -> Value:
     return c.b.SpaceToDepth(x, blocksize=block_size)
 
 
-@primitive("SpaceToBatchND", "BatchToSpaceND", "BatchToSpaceNDV2")
-def batch_blocks(c: Call, x: Value, block_shape: Any, paddings: Any) -> Value:
-    """SpaceToBatchND(block_shape, paddings)(x); BatchToSpaceND(block_shape, crops)(x)"""
+@primitive("SpaceToBatchND")
+def space_to_batch(c: Call, x: Value, block_shape: Any, paddings: Any) -> Value:
+    """SpaceToBatchND(block_shape, paddings)(x)"""
     block = c.integers(block_shape, "a block")
-    edges = [tuple(c.integers(p, "a padding")) for p in paddings]
+    edges = [c.integers(p, "a padding") for p in paddings]
     count = len(block)
     lead = x.rank - count  # batch, and channels where there are any
-    if c.op == "SpaceToBatchND":
-        x = c.b.Pad(x, c.b.ints([0] * lead, [p[0] for p in edges], [0] * lead, [p[1] for p in edges]))
-        inner = [dims.floordiv(s, k) for s, k in zip(x.shape[lead:], block, strict=True)]
-        split = [n for pair in zip(inner, block, strict=True) for n in pair]
-        x5 = c.reshape(x, (*x.shape[:lead], *split))
-        order = [lead + 2 * k + 1 for k in range(count)] + list(range(lead)) + [lead + 2 * k for k in range(count)]
-        return c.reshape(c.transpose(x5, order), (x.shape[0] * int(np.prod(block)), *x.shape[1:lead], *inner))
-    batch = dims.floordiv(x.shape[0], int(np.prod(block)))
+    zeros = [0] * lead
+    x = c.b.Pad(x, c.b.ints(zeros, [p[0] for p in edges], zeros, [p[1] for p in edges]))
+    inner = [dims.floordiv(s, k) for s, k in zip(x.shape[lead:], block, strict=True)]
+    split = [n for pair in zip(inner, block, strict=True) for n in pair]
+    parts = c.reshape(x, (*x.shape[:lead], *split))
+    order = [*(lead + 2 * k + 1 for k in range(count)), *range(lead), *(lead + 2 * k for k in range(count))]
+    return c.reshape(c.transpose(parts, order), (x.shape[0] * math.prod(block), *x.shape[1:lead], *inner))
+
+
+@primitive("BatchToSpaceND", "BatchToSpaceNDV2")
+def batch_to_space(c: Call, x: Value, block_shape: Any, crops: Any) -> Value:
+    """BatchToSpaceND(block_shape, crops)(x); BatchToSpaceNDV2()(x, block_shape, crops)"""
+    block = c.integers(block_shape, "a block")
+    edges = [c.integers(p, "a crop") for p in crops]
+    count = len(block)
+    lead = x.rank - count
+    batch = dims.floordiv(x.shape[0], math.prod(block))
     whole = c.reshape(x, (*block, batch, *x.shape[1:]))
     order = [count + k for k in range(lead)]
     for k in range(count):

@@ -1,0 +1,62 @@
+"""New tensors, and diagonals."""
+
+from __future__ import annotations
+
+from tests.frontends.mindspore.agreement import Variant
+from tests.frontends.mindspore.variants.arrays import ints, real, values
+
+VARIANTS: list[Variant] = []
+
+
+def _v(op: str, *rows: tuple[str, str, object]) -> None:
+    for init, call, arrays in rows:
+        VARIANTS.append(Variant(op, init, call, arrays if isinstance(arrays, tuple) else (arrays,)))
+
+
+_v("Zeros", ("", "(2, 3), dtype.float32", ()), ("", "(4,), dtype.int64", ()), ("", "(0, 2), dtype.float16", ()))
+_v("Ones", ("", "(2, 3), dtype.float32", ()), ("", "(4,), dtype.int64", ()), ("", "(1, 2), dtype.bool_", ()))
+_v("ZerosLike", ("", "x", real(2, 3)), ("", "x", ints(4)), ("", "x", real(0, 2)))
+_v("OnesLike", ("", "x", real(2, 3)), ("", "x", ints(4)), ("", "x", real(0, 2)))
+_v(
+    "FillV2",
+    ("", "(2, 3), mindspore.Tensor(1.5, dtype.float32)", ()),
+    ("", "(4,), mindspore.Tensor(3, dtype.int32)", ()),
+    ("", "(1, 2), x", values(2.5)),
+)
+_v("Eye", ("", "3, 4, dtype.float32", ()), ("", "2, 2, dtype.int32", ()), ("", "1, 3, dtype.bool_", ()))
+_v(
+    "Range",
+    ("", "x, y, z", (values(0, "int64"), values(5, "int64"), values(2, "int64"))),
+    ("", "x, y, z", (values(5.0), values(-1.0), values(-1.5))),
+    ("", "x, y, z", (values(1, "int32"), values(4, "int32"), values(1, "int32"))),
+)
+_v(
+    "LinSpace",
+    ("", "x, y, 5", (values(0.0), values(1.0))),
+    ("", "x, y, 1", (values(2.0), values(3.0))),
+    ("", "x, y, 4", (values(3.0), values(-1.0))),
+)
+_v(
+    "LogSpace",
+    ("5", "x, y", (values(0.0), values(2.0))),
+    ("3, 2", "x, y", (values(1.0), values(3.0))),
+    ("1", "x, y", (values(1.0), values(3.0))),
+)
+_v("BartlettWindow", ("", "x", values(5, "int32")), ("False", "x", values(6, "int32")), ("", "x", values(1, "int64")))
+_v("BlackmanWindow", ("", "x", values(5, "int32")), ("False", "x", values(6, "int32")), ("", "x", values(1, "int64")))
+_v(
+    "HammingWindow",
+    ("", "x", values([5], "int32")),
+    ("False", "x", values([6], "int32")),
+    ("True, 0.6, 0.4", "x", values([4], "int64")),
+)
+_v("TrilIndices", ("3, 4", "", ()), ("3, 4, 1", "", ()), ("2, 5, -1", "", ()))
+_v("TriuIndices", ("3, 4", "", ()), ("3, 4, 1", "", ()), ("2, 5, -1", "", ()))
+_v("Diag", ("", "x", real(3)), ("", "x", ints(2)), ("", "x", real(2, 2)))
+_v("DiagPart", ("", "x", real(3, 3)), ("", "x", ints(2, 2)), ("", "x", real(2, 3, 2, 3)))
+_v("Diagonal", ("", "x", real(3, 4)), ("1", "x", real(3, 4)), ("-1, 1, 2", "x", real(2, 3, 4)))
+_v("Trace", ("", "x", real(3, 3)), ("", "x", real(2, 4)), ("", "x", ints(3, 2)))
+_v("TensorShape", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", ints(4)))
+_v("Rank", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", values(1.0)))
+_v("Size", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", ints(4)))
+_v("Shape", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", ints(4)))
