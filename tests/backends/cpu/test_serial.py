@@ -187,6 +187,8 @@ def test_pools_with_places(dtype: str) -> None:
             ), x,
         )  # fmt: skip
     compare(lambda b, v: b.ge.AdaptivePool(v, output_size=[4, 3], mode="max", num_outputs=2), x)
+    if not DType.of(dtype).is_float:
+        return
     x = x[:, :, :8]
     compare(
         lambda b, v: b.MaxUnpool(*b.MaxPool(v, kernel_shape=[2, 2], strides=[2, 2], num_outputs=2),
