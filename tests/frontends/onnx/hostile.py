@@ -116,7 +116,34 @@ def _quantised() -> Any:
     return _model(nodes, inputs, "i n k y yh att cl gqa", tensors, 18)
 
 
-BASES = (_layers, _sizes, _control, _quantised)
+def _learned() -> Any:
+    ml = "ai.onnx.ml"
+    tree = {
+        "nodes_treeids": [0] * 3, "nodes_nodeids": [0, 1, 2], "nodes_featureids": [1, 0, 0],
+        "nodes_values": [0.5, 0.0, 0.0], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0],
+    }  # fmt: skip
+    vectors = {"kernel_type": "RBF", "kernel_params": [0.5, 0.0, 3.0], "support_vectors": [1.0, 2.0, 3.0, 4.0]}
+    vectors |= {"rho": [0.1]}
+    nodes = [
+        _node("TreeEnsembleRegressor", "x", "r", ml, **tree, n_targets=1, target_treeids=[0, 0],
+              target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[1.0, 2.0], aggregate_function="SUM"),
+        _node("TreeEnsembleClassifier", "x", "a b", ml, **tree, class_treeids=[0, 0], class_nodeids=[1, 2],
+              class_ids=[0, 0], class_weights=[0.1, 0.9], classlabels_int64s=[3, 4], post_transform="LOGISTIC"),
+        _node("SVMRegressor", "x", "c", ml, **vectors, n_supports=2, coefficients=[1.0, -1.0]),
+        _node("SVMClassifier", "x", "d e", ml, **vectors, vectors_per_class=[1, 1], coefficients=[1.0, -1.0],
+              classlabels_ints=[3, 4]),
+        _node("LinearClassifier", "x", "f g", ml, coefficients=[1.0, 2.0], intercepts=[0.5], classlabels_ints=[0, 1]),
+        _node("Scaler", "x", "h", ml, offset=[0.5], scale=[2.0]), _node("Normalizer", "h", "i", ml, norm="L2"),
+        _node("FeatureVectorizer", "x h", "j", ml, inputdimensions=[3, 1]),
+        _node("Imputer", "x", "k", ml, imputed_value_floats=[1.0, 2.0], replaced_value_float=0.0),
+    ]  # fmt: skip
+    model = _model(nodes, [_info("x", shape=["n", 2])], "r a b c d e f g i j k", {}, 17)
+    model.opset_import.append(helper.make_opsetid(ml, 3))
+    return model
+
+
+BASES = (_layers, _sizes, _control, _quantised, _learned)
 
 
 def mutated(seed: int) -> ModelProto | None:

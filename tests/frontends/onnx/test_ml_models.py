@@ -156,7 +156,8 @@ def test_support_vectors_of_classes(kernel: str, sizes: list[int], posts: tuple[
     pairs = len(sizes) * (len(sizes) - 1) // 2
     attrs = _vectors(
         kernel, 7, vectors_per_class=sizes, classlabels_ints=[5, 8, 2][: len(sizes)],
-        rho=_random.standard_normal(pairs).tolist(), coefficients=_random.standard_normal((len(sizes) - 1) * 7).tolist(),
+        rho=_random.standard_normal(pairs).tolist(),
+        coefficients=_random.standard_normal((len(sizes) - 1) * 7).tolist(),
     )  # fmt: skip
     for post in posts:
         _agree("SVMClassifier", _ROWS, {**attrs, "post_transform": post}, _TWO)
@@ -189,7 +190,7 @@ def test_columns_of_features() -> None:
         ("LinearRegressor", {"coefficients": [1.0] * 5, "targets": 2}, ModelImportError, "5 coefficients"),
         ("SVMClassifier", {"prob_a": [1.0]}, UnsupportedError, "probabilities of classes"),
         ("SVMClassifier", {"coefficients": [1.0]}, UnsupportedError, "without support vectors"),
-        ("SVMRegressor", _vectors("RBF", 3, n_supports=5, coefficients=[1.0] * 5), ModelImportError, "12 numbers for 5"),
+        ("SVMRegressor", _vectors("RBF", 3, n_supports=5, coefficients=[1.0]), ModelImportError, "12 numbers"),
         ("ZipMap", {"classlabels_int64s": [1]}, UnsupportedError, "maps are not supported"),
         ("Normalizer", {"norm": "L3"}, ModelImportError, "the norm 'L3'"),
         ("OneHotEncoder", {"cats_strings": ["a"]}, UnsupportedError, "categories that are strings"),
