@@ -1,0 +1,326 @@
+"""Lowers the lists of models for the Ascend targets, writes AIR, checks it, reads it back and runs it.
+
+    python bench/zoo_ascend.py [--list torch] [names ...]   run what has no result yet; a name may be a part of names
+    python bench/zoo_ascend.py --again                      run all of the list again
+    python bench/zoo_ascend.py --half                       compare the predicted error with the framework's own
+    python bench/zoo_ascend.py --table                      print the table of the results, in Markdown
+
+No Ascend device and no ATC is involved: latencies are estimates from public figures, errors those of running the
+file that was read back on this machine. Results go to bench/results/zoo_ascend.json at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results" / "zoo_ascend.json"
+SECONDS_ALLOWED = 1800
+TARGETS = {"ascend910b": "must_keep_origin_dtype", "ascend310p": "force_fp16"}
+TOLERANCE = 1e-4
+SPREAD = 4.0
+"""A result in half precision may lie this many times as far off as rounding predicts, plus the tolerance."""
+
+HALF = ("hf/llama", "hf/gpt2", "hf/distilbert", "timm/mobilenetv3_large_100", "nn/TransformerEncoder")
+"""Models whose own half precision on this machine the prediction is held against."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--list", default="torch")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--half", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--one-half", help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    sys.path[:0] = [str(ROOT)]
+    if given.one:
+        print(json.dumps(run_model(given.list, given.one)))
+        return 0
+    if given.one_half:
+        print(json.dumps(run_half(given.one_half)))
+        return 0
+    if given.table:
+        print(table(read_results()))
+        return 0
+    if given.half:
+        return _all(given.list, [n for n in HALF if _chosen(n, given.names)], "half", "--one-half", again=True)
+    from bench.zoo import listing
+
+    names = [n for n in listing(given.list)["models"] if _chosen(n, given.names)]
+    return _all(given.list, names, "models", "--one", again=given.again)
+
+
+def _chosen(name: str, parts: Sequence[str]) -> bool:
+    return not parts or any(part in name for part in parts)
+
+
+def _all(list_name: str, names: Sequence[str], section: str, option: str, *, again: bool) -> int:
+    failed = False
+    for name in names:
+        key = f"{list_name}:{name}"
+        if not again and key in read_results()[section]:
+            continue
+        row = in_process(list_name, option, name)
+        results = read_results()
+        results[section][key] = row
+        write_results(results)
+        failed |= row["status"] == "failed"
+        print(f"{key}: {row['status']} {row.get('message', '')}".rstrip()[:400], flush=True)
+    return int(failed)
+
+
+def in_process(list_name: str, option: str, name: str) -> dict[str, Any]:
+    """Run one model in a process of its own."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--list", list_name, option, name]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_ALLOWED, env=env, check=False)
+    except subprocess.TimeoutExpired:
+        return {"status": "failed", "message": f"took more than {SECONDS_ALLOWED} s"}
+    lines = done.stdout.strip().splitlines()
+    if done.returncode == 0 and lines:
+        row: dict[str, Any] = json.loads(lines[-1])
+        return row
+    last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+    return {"status": "failed", "message": f"exit code {done.returncode}: {last[:200]}"}
+
+
+def framework_of(list_name: str) -> Any:
+    """The framework's side of a list."""
+    return importlib.import_module(f"bench.framework_{list_name}").FRAMEWORK
+
+
+def run_model(list_name: str, name: str) -> dict[str, Any]:
+    """Lower one model for each target, and run what the files say.
+
+    Returns:
+        status, and per target: CANN operators, errors and warnings of the checker, bytes of the file, the largest
+        error of the round trip against the framework, the error that rounding predicts, seconds of lowering and
+        writing, and the estimated milliseconds with what bounds them.
+    """
+    from bench.zoo import models
+    from ge_core.errors import GeError, ModelImportError
+
+    framework = framework_of(list_name)
+    framework.prepare()
+    try:
+        return _measured(framework, models(list_name)[name]())
+    except ModelImportError as error:
+        refused = framework.refused(name, error.what)
+        return {"status": f"refused by {list_name}" if refused else "failed", "message": str(error)[:1000]}
+    except (GeError, AssertionError) as error:
+        return {"status": "failed", "message": str(error)[:1000]}
+
+
+def _measured(framework: Any, example: Any) -> dict[str, Any]:
+    import ge_core
+    from ge_core.passes.pipeline import optimise
+
+    graph = ge_core.import_model(
+        example.model, example.args, example.kwargs, framework=framework.name, dynamic_shapes=example.shapes
+    )
+    row: dict[str, Any] = {"status": "ok"}
+    arrays = [np.array(a, order="C") for a in framework.arrays(example)] if example.values else []
+    optimise(graph)
+    exact = _run(graph, arrays) if example.values else []
+    results: dict[str, list[Any]] = {}
+    for target, mode in TARGETS.items():
+        row[target], results[target] = _on_target(graph, target, mode, arrays)
+        if row[target].get("problems"):
+            return row | {"status": "failed", "message": f"{target}: " + "; ".join(row[target]["problems"])[:1000]}
+        if row[target]["errors"]:
+            return row | {"status": "failed", "message": f"{row[target]['errors']} errors of the checker for {target}"}
+    if not example.values:
+        return row
+    # last: a model may write its own buffers, which the graph shares
+    expected = framework.call(framework.original(example), example, arrays)
+    for target, got in results.items():
+        error, predicted = _worst(got, expected), _worst(got, exact)
+        row[target] |= {"error": _figure(error), "predicted": _figure(predicted)}
+        if not error <= TOLERANCE + SPREAD * predicted:
+            row |= {"status": "failed", "message": f"{target}: off by {error:.1e}, {predicted:.1e} predicted"}
+    if not row["ascend910b"]["error"] <= TOLERANCE:
+        row |= {"status": "failed", "message": f"off by {row['ascend910b']['error']:.1e} in float32"}
+    return row
+
+
+def _worst(got: Sequence[Any], want: Sequence[Any]) -> float:
+    from ge_ascend.predict import difference
+
+    return max((difference(a, b) for a, b in zip(got, want, strict=True)), default=0.0)
+
+
+def _on_target(graph: Any, target: str, mode: str, arrays: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """A row for one target, and the results of the file that was read back."""
+    from ge_ascend.air import import_air, parse_air, write_air
+    from ge_ascend.check import check_air
+    from ge_ascend.chips import CHIPS
+    from ge_ascend.device import estimate, figures
+    from ge_ascend.lower import lower
+    from ge_ascend.precision import policy_of
+
+    chip = CHIPS[target]
+    started = time.process_time()
+    lowered = lower(graph, chip, policy_of(mode, chip))
+    if lowered.problems:
+        return {"problems": [str(p) for p in lowered.problems[:10]]}, []
+    data = write_air(lowered.program, most_inside=1 << 40).data
+    row: dict[str, Any] = {
+        "operators": sum(op.type not in ("Const", "Data", "RefData") for op in lowered.program.ops()),
+        "seconds": round(time.process_time() - started, 2),
+        "bytes": len(data),
+    }
+    model = parse_air(data)
+    findings = check_air(model, chip)
+    row["errors"] = sum(f.severity == "error" for f in findings)
+    row["warnings"] = len(findings) - row["errors"]
+    guess = estimate(lowered.program, figures(target), _sizes(graph, arrays))
+    row["milliseconds"], row["bound"] = round(1e3 * guess.seconds, 4), guess.bound
+    return row, _run(import_air(model).graph, arrays) if arrays else []
+
+
+def _run(graph: Any, arrays: Sequence[Any]) -> list[Any]:
+    from ge_core.reference.interpret import interpret
+
+    outputs, _ = interpret(graph, [np.array(a, order="C") for a in arrays])
+    return list(outputs)
+
+
+def _sizes(graph: Any, arrays: Sequence[Any]) -> dict[str, int]:
+    from ge_core.plan.bind import InputBinder
+
+    if not arrays:
+        return {}
+    binder = InputBinder(graph.inputs)
+    values = binder.values([np.shape(a) for a in arrays])
+    return {s.name: v for s, v in zip(binder.symbols, values, strict=True)}
+
+
+def _figure(value: float) -> float:
+    return float(f"{value:.2g}")
+
+
+def run_half(name: str) -> dict[str, Any]:
+    """The error of a PyTorch model's own half precision on this machine, beside what is predicted for the chip."""
+    import torch
+    from ge_ascend.air import import_air, parse_air, write_air
+    from ge_ascend.chips import CHIPS
+    from ge_ascend.lower import lower
+    from ge_ascend.precision import policy_of
+    from ge_ascend.predict import difference
+
+    import ge_core
+    from bench.zoo import models
+    from ge_core.passes.pipeline import optimise
+
+    framework = framework_of("torch")
+    framework.prepare()
+    example = models("torch")[name]()
+    arrays = [np.array(a, order="C") for a in framework.arrays(example)]
+    graph = ge_core.import_model(
+        example.model, example.args, example.kwargs, framework="torch", dynamic_shapes=example.shapes
+    )
+    optimise(graph)
+    exact = framework.call(framework.original(example), example, arrays)
+    row: dict[str, Any] = {"status": "ok"}
+    for mode, target, dtype in (
+        ("force_fp16", "ascend310p", torch.float16),
+        ("mixed_bfloat16", "ascend910b", torch.bfloat16),
+    ):
+        chip = CHIPS[target]
+        program = lower(graph, chip, policy_of(mode, chip)).program
+        got = _run(import_air(parse_air(write_air(program).data)).graph, arrays)
+        predicted = max(difference(a, b) for a, b in zip(got, exact, strict=True))
+        own = _own_half(framework, example, arrays, exact, dtype)
+        row[str(dtype).removeprefix("torch.")] = {
+            "predicted": _figure(predicted), "framework": _figure(own), "ratio": round(predicted / own, 2),
+        }  # fmt: skip
+    return row
+
+
+def _own_half(framework: Any, example: Any, arrays: Sequence[Any], exact: Sequence[Any], dtype: Any) -> float:
+    """The framework's own error when the model and its float inputs are converted."""
+    import copy
+
+    import torch
+    from ge_ascend.predict import difference
+
+    model = copy.deepcopy(example.model).to(dtype)
+
+    def convert(value: Any) -> Any:
+        return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    tree = torch.utils._pytree
+    with torch.no_grad():
+        found = model(*tree.tree_map(convert, list(example.args)), **tree.tree_map(convert, dict(example.kwargs)))
+    leaves = [v.float().numpy() if v.is_floating_point() else v.numpy() for v in tree.tree_leaves(_plain(found))]
+    return max(difference(a, b) for a, b in zip(leaves, exact, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """Outputs of transformers as plain containers, without what is no tensor."""
+    return {k: v for k, v in value.items() if v is not None} if hasattr(value, "items") else value
+
+
+def read_results() -> dict[str, Any]:
+    """The stored results; empty tables when there are none."""
+    found: dict[str, Any] = {"models": {}, "half": {}}
+    if RESULTS.exists():
+        found |= json.loads(RESULTS.read_text(encoding="utf-8"))
+    return found
+
+
+def write_results(results: Mapping[str, Any]) -> None:
+    """Write the results, a line for each model, whole or not at all."""
+    parts = []
+    for section in ("models", "half"):
+        rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(results[section].items()))
+        parts.append(f' "{section}": {{\n{rows}\n }}')
+    part = RESULTS.with_suffix(".part")
+    part.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    part.replace(RESULTS)
+
+
+HEAD = (
+    "| model | operators 910B | errors | round trip | est. ms | operators 310P | errors | round trip fp16 | "
+    "predicted fp16 | est. ms |\n|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def table(results: Mapping[str, Any]) -> str:
+    """The results as a Markdown table."""
+    return "\n".join([HEAD, *(_line(name, row) for name, row in results["models"].items())])
+
+
+def _line(name: str, row: Mapping[str, Any]) -> str:
+    if row["status"] != "ok":
+        return f"| {name} | {row['status']} | | | | | | | | |"
+    big, small = row["ascend910b"], row["ascend310p"]
+    if "error" not in big:
+        return (
+            f"| {name} | {big['operators']} | {big['errors']} | not run | {big['milliseconds']:.3g} | "
+            f"{small['operators']} | {small['errors']} | not run | | {small['milliseconds']:.3g} |"
+        )
+    return (
+        f"| {name} | {big['operators']} | {big['errors']} | {big['error']:.1e} | {big['milliseconds']:.3g} | "
+        f"{small['operators']} | {small['errors']} | {small['error']:.1e} | {small['predicted']:.1e} | "
+        f"{small['milliseconds']:.3g} |"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
