@@ -1,0 +1,319 @@
+"""Times ge's CPU backend against PyTorch, torch.compile, ONNX Runtime and OpenVINO; `make bench` prints the table.
+
+    python bench/cpu_peers.py [names ...]        run the rows that have no result at this commit yet
+    python bench/cpu_peers.py --threads 2        with two threads (the results of each number of threads are kept)
+    python bench/cpu_peers.py --again            run them again
+    python bench/cpu_peers.py --peers a,b        only against these; the others' results stay
+    python bench/cpu_peers.py --table            print the results, in Markdown
+    python bench/cpu_peers.py --profile NAME     print where ge's time goes
+    python bench/cpu_peers.py --throughput       ge's own switches against each other, ResNet-50
+
+Every contestant is a process of its own that stands still while it is not its turn. Ge and one peer take turns in
+short rounds; of each, the fastest quarter of the rounds counts (the median call of a round), so that other work on
+the machine spoils rounds and not results. Every result is compared with PyTorch in float32 first. Needs torch,
+torchvision, transformers, onnx, onnxscript, onnxruntime and openvino, and g++ for torch.compile. Results are written
+to bench/results/cpu_peers.json at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results" / "cpu_peers.json"
+WORKER = Path(__file__).with_name("peer_worker.py")
+PEERS = ("onnxruntime", "openvino", "torch", "compile", "freezing")
+PACKAGES = ("torch", "onnxruntime", "openvino", "numpy", "llvmlite")
+HEADINGS = (
+    "model", "per second", "ge ÷ best peer", "bar", "best peer", *PEERS, "share of the limit",
+    "peak MB: ge, best peer", "compile s: ge, best peer",
+)  # fmt: skip
+SWITCHES = {
+    "none": "ge:none",
+    "fusion": "ge:fusion+dce+fold",
+    "fusion and memory": "ge:fusion+dce+fold+memory",
+    "all": "ge:default",
+}
+
+
+class Contestant:
+    """A process that holds a built model; it is stopped between its turns."""
+
+    def __init__(self, kind: str, name: str, threads: int, folder: Path) -> None:
+        command = [sys.executable, str(WORKER), kind, name, str(threads), str(folder)]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(threads),
+        )
+        self.built = self._answer()
+        self._pause()
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        """Let the process work on one command."""
+        self.process.send_signal(signal.SIGCONT)
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"do": do, **more}) + "\n")
+        self.process.stdin.flush()
+        answer = self._answer()
+        self._pause()
+        return answer
+
+    def _pause(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None and self.process.stderr is not None
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                answer: dict[str, Any] = json.loads(line)
+                return answer
+        raise RuntimeError(self.process.stderr.read().strip()[-2000:] or f"ended with {self.process.wait()}")
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def environment(threads: int) -> dict[str, str]:
+    fixed = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    return {**os.environ, **fixed, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+
+
+@contextmanager
+def contestant(kind: str, name: str, threads: int, folder: Path) -> Iterator[Contestant]:
+    found = Contestant(kind, name, threads, folder)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@contextmanager
+def prepared(name: str, keep: str | None) -> Iterator[Path]:
+    """A folder with the arguments, the expected results and the ONNX file."""
+    folder = Path(keep or tempfile.mkdtemp(prefix="ge-peers-")) / name
+    try:
+        if not (folder / "model.txt").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            subprocess.run(
+                [sys.executable, str(WORKER), "prepare", name, str(os.cpu_count()), str(folder)],
+                check=True, env=environment(os.cpu_count() or 1), stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder.parent)
+
+
+def fast(rounds: Sequence[Sequence[float]]) -> float:
+    """The median call of a round, over the fastest quarter of the rounds."""
+    found = sorted(median(times) for times in rounds)
+    return float(sum(found[: (quarter := -(-len(found) // 4))]) / quarter)
+
+
+def interleaved(contestants: Sequence[Contestant], rounds: int, seconds: float) -> list[float]:
+    """Seconds of a call of each, in turns."""
+    times: list[list[list[float]]] = [[] for _ in contestants]
+    for _ in range(rounds):
+        for own, each in zip(times, contestants, strict=True):
+            own.append(each.ask("round", seconds=seconds)["times"])
+    return [fast(own) for own in times]
+
+
+def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, keep: str | None) -> dict[str, Any]:
+    """One row: ge against each peer in turn."""
+    from bench.peer_models import MODELS
+
+    model = MODELS[name]
+    row: dict[str, Any] = {"peers": {}}
+    with prepared(name, keep) as folder, contestant("ge", name, threads, folder) as ge:
+        row |= {key: ge.built[key] for key in ("compile", "import_seconds", "host_steps", "error", "peak_build")}
+        checked(ge, "ge", model.tolerance)
+        row["machine"] = ge.ask("machine")
+        for kind in peers:
+            if model.gflop == 0 and kind in ("torch", "compile", "freezing") and name == "silero-vad":
+                continue  # there is no torch module of it
+            try:
+                with contestant(kind, name, threads, folder) as peer:
+                    checked(peer, kind, model.tolerance)
+                    ours, theirs = interleaved([ge, peer], rounds, 0.15)
+                    found = {"seconds": theirs, "ge_seconds": ours, "ratio": theirs / ours}
+                    found |= {key: peer.built[key] for key in ("compile", "error", "peak_build")}
+                    found["peak_calls"] = peer.ask("memory")["peak"]
+            except (RuntimeError, ValueError) as failed:
+                found = {"failed": str(failed)[-300:]}
+            row["peers"][kind] = found
+            print(f"  {name} x{threads} {kind}: {json.dumps(found)}", flush=True)
+        row["peak_calls"] = ge.ask("memory")["peak"]
+    timed = {kind: found for kind, found in row["peers"].items() if "ratio" in found}
+    best = min(timed, key=lambda kind: timed[kind]["ratio"])
+    seconds = min(found["ge_seconds"] for found in timed.values())
+    row |= {"best": best, "ratio": timed[best]["ratio"], "seconds": seconds, "throughput": model.items / seconds}
+    if model.bound == "arithmetic":
+        row["share"] = model.gflop * 1e9 / seconds / row["machine"]["flops"]
+    elif model.bound == "memory":
+        row["share"] = model.gflop * 2e9 / seconds / row["machine"]["bytes"]  # four bytes per multiply-add
+    row["bar"] = model.bar
+    return row
+
+
+def checked(found: Contestant, kind: str, tolerance: float) -> None:
+    if not found.built["error"] <= tolerance:
+        raise ValueError(f"{kind} is wrong by {found.built['error']:.1e} of the largest value")
+
+
+def run_throughput(threads: int, batch: int, rounds: int, keep: str | None) -> dict[str, Any]:
+    """Images per second of ResNet-50 with more and more of ge's switches, all in turns."""
+    name = f"resnet50-b{batch}"
+    with prepared(name, keep) as folder:
+        found = [Contestant(kind, name, threads, folder) for kind in SWITCHES.values()]
+        try:
+            for each, kind in zip(found, SWITCHES, strict=True):
+                checked(each, kind, 1e-4)
+            times = interleaved(found, rounds, 0.15)
+            peaks = [each.ask("memory")["peak"] for each in found]
+        finally:
+            for each in found:
+                each.close()
+    return {
+        kind: {"images_per_second": batch / seconds, "peak_calls": peak}
+        for kind, seconds, peak in zip(SWITCHES, times, peaks, strict=True)
+    }
+
+
+def run_profile(name: str, threads: int, rounds: int, keep: str | None) -> None:
+    with prepared(name, keep) as folder, contestant("ge", name, threads, folder) as ge:
+        steps = ge.ask("profile", rounds=rounds)["steps"]
+    total = sum(step[3] for step in steps)
+    kinds: dict[tuple[str, str], list[float]] = {}
+    for step_name, kind, operator, seconds, gflops, share, gigabytes in sorted(steps, key=lambda s: -s[3])[:60]:
+        print(f"{seconds * 1e6:10.1f} us {100 * seconds / total:5.1f} %  {gflops:7.1f} GF/s {gigabytes:6.1f} GB/s "
+              f"{100 * share:5.1f} %  {kind:28s} {operator:28s} {step_name}")  # fmt: skip
+    for _, kind, operator, seconds, *_ in steps:
+        kinds.setdefault((kind, operator), []).append(seconds)
+    print(f"{total * 1e3:.3f} ms in {len(steps)} steps")
+    for (kind, operator), times in sorted(kinds.items(), key=lambda k: -sum(k[1])):
+        print(f"{sum(times) * 1e3:9.3f} ms {100 * sum(times) / total:5.1f} %  {len(times):4d} x {kind} {operator}")
+
+
+def table(results: Mapping[str, Any]) -> str:
+    """The results in Markdown."""
+    lines = []
+    for threads, rows in sorted(results["threads"].items()):
+        lines += [
+            f"\n{threads} thread{'s' if threads != '1' else ''}\n",
+            "| " + " | ".join(HEADINGS) + " |",
+            "|" + "---|" * len(HEADINGS),
+        ]
+        for name, row in rows.items():
+            peers = row["peers"]
+            ratios = [f"{peers[k]['ratio']:.2f}" if "ratio" in peers.get(k, {}) else "–" for k in PEERS]
+            best = peers[row["best"]]
+            share = f"{100 * row['share']:.0f} %" if "share" in row else "–"
+            lines.append(
+                f"| {name} | {row['throughput']:.4g} | **{row['ratio']:.2f}** | {row['bar']} | {row['best']} | "
+                + " | ".join(ratios)
+                + f" | {share} | {row['peak_calls'] / 1e6:.0f}, {best['peak_calls'] / 1e6:.0f} "
+                f"| {row['compile']:.2f}, {best['compile']:.2f} |"
+            )
+    for threads, rows in sorted(results.get("throughput", {}).items()):
+        lines += [f"\nResNet-50, {threads} thread(s)\n", "| switches | images per second | peak MB |", "|---|---|---|"]
+        first = next(iter(rows.values()))["images_per_second"]
+        for kind, row in rows.items():
+            rate = row["images_per_second"]
+            lines.append(f"| {kind} | {rate:.1f} ({100 * (rate / first - 1):+.0f} %) | {row['peak_calls'] / 1e6:.0f} |")
+    return "\n".join(lines)
+
+
+def read_results() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"threads": {}}
+    return found
+
+
+def write_results(results: Mapping[str, Any]) -> None:
+    cpu = [
+        line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line
+    ]
+    versions = {"python": platform.python_version(), **{p: metadata.version(p) for p in PACKAGES}}
+    RESULTS.write_text(json.dumps({**results, "cpu": cpu[0], "cores": len(cpu), "versions": versions}, indent=1) + "\n")
+
+
+def current_commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--peers", default=",".join(PEERS))
+    parser.add_argument("--keep", help="folder in which exported models are kept")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--dry", action="store_true", help="write no results")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--throughput", type=int, metavar="BATCH")
+    given = parser.parse_args(arguments)
+    sys.path[:0] = [str(ROOT)]
+    results, threads = read_results(), str(given.threads)
+    if given.table:
+        print(table(results))
+        return 0
+    if given.throughput:
+        found = run_throughput(given.threads, given.throughput, given.rounds, given.keep)
+        results.setdefault("throughput", {})[threads] = found
+        print(json.dumps(found, indent=1))
+        if not given.dry:
+            write_results(results)
+        return 0
+    from bench.peer_models import MODELS
+
+    commit, peers, failed = current_commit(), given.peers.split(","), 0
+    for name in MODELS:
+        if given.names and name not in given.names:
+            continue
+        if given.profile:
+            run_profile(name, given.threads, given.rounds, given.keep)
+            continue
+        known = results["threads"].setdefault(threads, {})
+        if not given.again and known.get(name, {}).get("commit") == commit:
+            continue
+        try:
+            row = run_model(name, given.threads, peers, given.rounds, given.keep)
+        except (RuntimeError, ValueError, subprocess.SubprocessError) as error:
+            print(f"{name}: {error}", flush=True)
+            failed += 1
+            continue
+        old = known.get(name, {}).get("peers", {})
+        row["peers"] = {kind: row["peers"].get(kind, old.get(kind)) for kind in PEERS if kind in {*row["peers"], *old}}
+        known[name] = {**row, "commit": commit}
+        results["threads"][threads] = {n: known[n] for n in MODELS if n in known}
+        if not given.dry:
+            write_results(results)
+        print(f"{name} x{threads}: {row['ratio']:.2f} of {row['best']} (bar {row['bar']}), "
+              f"{row['seconds'] * 1e3:.3f} ms, share {row.get('share', 0):.2f}", flush=True)  # fmt: skip
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
