@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from ge_core.backend import operands
 from ge_core.errors import GeError, OfflineModelError
-from ge_core.ir.dims import Size, Symbol
+from ge_core.ir.dims import Dim, Size, Symbol
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Graph, Node, Value, source_of
 from ge_core.ir.location import UNKNOWN, Location
@@ -130,6 +130,8 @@ def _step_out(step: Step, locations: dict[Location, int]) -> dict[str, Any]:
             value = [_step_out(s, locations) for s in value]
         elif isinstance(value, Symbol):
             value = [value.name, value.lo, value.hi]
+        elif isinstance(value, Dim):
+            value = str(value)
         elif f.name in ("carried", "scan_inputs", "scan_outputs"):
             value = [[getattr(item, g.name) for g in fields(item)] for item in value]
         elif isinstance(value, tuple):
@@ -248,6 +250,8 @@ class _Reader:
             "loc": lambda raw: self.locations[_int(raw)],
             "symbol": lambda raw: Symbol(str(raw[0]), _int(raw[1]), None if raw[2] is None else _int(raw[2])),
             "buffer": self.index,
+            "a": self.size,
+            "b": self.size,
             "workspace": lambda raw: self.index(raw, -1),
             "inputs": lambda raw: tuple(self.place(i, -1) for i in raw),
             "outputs": lambda raw: tuple(self.place(i) for i in raw),

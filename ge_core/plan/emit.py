@@ -24,6 +24,7 @@ from ge_core.plan.plan import (
     BindStep,
     Buffer,
     Carried,
+    CompareStep,
     CopyStep,
     ExecutionPlan,
     Extent,
@@ -265,16 +266,16 @@ class _Emitter:
 
     def _leaf(self, node: Node) -> list[Step]:
         common = self._common(node)
-        steps: list[Step] = []
         reason = self.parts.reasons.get(node, "")
+        steps, unknown = self._require(node)
+        if unknown:
+            reason = reason or "sizes that must be equal depend on its own data"
         for value in node.outputs:
             found = self.aliases.of[value]
             if not self._shape_known(value):
                 reason = reason or "the size of its result depends on data"
             elif found.kind == "dynamic":
                 steps.append(AllocStep(time=common["time"], name=value.name, loc=node.loc, value=self.of(value)))
-        if not self._require(node):
-            reason = reason or "sizes that must be equal depend on data"
         if any(isinstance(v, Value) and self.aliases.of[v].kind == "object" for v in (*operands(node), *node.outputs)):
             reason = reason or "it works on values that have no bytes"
         chosen = self.parts.selection.get(node)
@@ -282,6 +283,7 @@ class _Emitter:
         outputs = tuple(self.of(v) for v in node.outputs)
         index = self.node_index[node]
         if chosen is None or reason:
+            steps = [step for step in steps if not isinstance(step, CompareStep)]  # the reference kernel compares
             steps.append(HostStep(**common, node=index, inputs=inputs, outputs=outputs, reason=reason))
             return steps
         steps.append(
@@ -297,15 +299,26 @@ class _Emitter:
         )
         return steps
 
-    def _require(self, node: Node) -> bool:
-        """Note the sizes that must be equal for a node; whether the call knows all of them when it starts."""
+    def _require(self, node: Node) -> tuple[list[Step], bool]:
+        """Note the sizes that must be equal for a node.
+
+        Returns:
+            The steps that compare those which the call does not know when it starts; whether some are unknown still
+            when the node is to run.
+        """
         inner = node.regions["body"].nodes if node.op == "ge.Fused" else [node]
         if not node.outputs or all(_is_static(v) for n in inner for v in n.inputs if v is not None):
-            return True
-        pairs = dict.fromkeys(pair for n in inner for pair in requirements(n))
-        known = {pair: names_in(pair) <= self.aliases.known for pair in pairs}
-        self.required += [Required(self.of(node.outputs[0]), *pair) for pair, early in known.items() if early]
-        return all(known.values())
+            return [], False
+        steps: list[Step] = []
+        for pair in dict.fromkeys(pair for n in inner for pair in requirements(n)):
+            names = names_in(pair)
+            if names <= self.aliases.known:
+                self.required.append(Required(self.of(node.outputs[0]), *pair))
+            elif names <= self.known:
+                steps.append(CompareStep(**self._common(node), a=pair[0], b=pair[1]))
+            else:
+                return [], True
+        return steps, False
 
     def _workspace(self, node: Node, size: Size) -> int:
         if size == 0:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from ge_core.errors import GeError, SizeBoundError
+from ge_core.ir.dims import evaluate
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.control import prepare_if, prepare_loop
 from ge_core.plan.frame import Frame, FramePool, Layouts, get, owned, put
@@ -22,6 +23,7 @@ from ge_core.plan.placement import Placement, Placer
 from ge_core.plan.plan import (
     AllocStep,
     BindStep,
+    CompareStep,
     CopyStep,
     ExecutionPlan,
     FreeStep,
@@ -213,6 +215,8 @@ class PlanExecutor:
             return self._free(step)
         if isinstance(step, BindStep):
             return _bind(step)
+        if isinstance(step, CompareStep):
+            return _compare(step)
         if isinstance(step, IfStep):
             return prepare_if(self.plan, step, lambda steps: self.sequence(steps, observer))
         assert isinstance(step, LoopStep)
@@ -302,3 +306,16 @@ def _bind(step: BindStep) -> Run:
             )
 
     return bind
+
+
+def _compare(step: CompareStep) -> Run:
+    a, b = step.a, step.b
+
+    def compare(frame: Frame) -> None:
+        left, right = evaluate(a, frame.env), evaluate(b, frame.env)
+        if left != right:
+            raise SizeBoundError(
+                f"%{step.name} needs two equal sizes, and they are {left} and {right} ({a} and {b})", where=step.loc
+            )
+
+    return compare

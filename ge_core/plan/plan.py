@@ -165,6 +165,15 @@ class BindStep(_Step):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CompareStep(_Step):
+    """Two sizes, of which the data decide one, must be equal for the step that follows."""
+
+    kind: ClassVar[str] = "compare"
+    a: Size
+    b: Size
+
+
+@dataclass(frozen=True, kw_only=True)
 class IfStep(_Step):
     """Run one of two step lists; each ends by putting its results into the values that follow."""
 
@@ -235,9 +244,12 @@ class LoopStep(_Step):
     staged: bool = False
 
 
-Step: TypeAlias = KernelStep | HostStep | ViewStep | CopyStep | AllocStep | FreeStep | BindStep | IfStep | LoopStep
+Step: TypeAlias = (
+    KernelStep | HostStep | ViewStep | CopyStep | AllocStep | FreeStep | BindStep | CompareStep | IfStep | LoopStep
+)
 STEP_KINDS: dict[str, type[Step]] = {
-    cls.kind: cls for cls in (KernelStep, HostStep, ViewStep, CopyStep, AllocStep, FreeStep, BindStep, IfStep, LoopStep)
+    cls.kind: cls
+    for cls in (KernelStep, HostStep, ViewStep, CopyStep, AllocStep, FreeStep, BindStep, CompareStep, IfStep, LoopStep)
 }
 
 
@@ -268,7 +280,10 @@ class PlannedOutput:
 
 @dataclass(frozen=True)
 class Required:
-    """Two sizes that must be equal where `value` is computed; the inputs' sizes decide whether they are."""
+    """Two sizes that must be equal where `value` is computed; the inputs' sizes decide whether they are.
+
+    Those that the data decide have a CompareStep.
+    """
 
     value: int
     a: Size

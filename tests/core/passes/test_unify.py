@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ge_core
-from ge_core.errors import ExecutionError, InputError, SizeBoundError
+from ge_core.errors import InputError, SizeBoundError
 from ge_core.ir import Builder, Graph, Size, Value, symbol
 from ge_core.ir.verifier import verify
 from ge_core.passes import optimise
@@ -100,13 +100,40 @@ def test_expressions_are_compared_in_each_call(target: str, tmp_path: object) ->
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_sizes_that_data_decide_are_compared_on_the_host(target: str) -> None:
+def test_sizes_that_data_decide_are_compared_when_they_are_known(target: str) -> None:
     def build(b: Builder, x: Value, y: Value) -> Value:
         kept = b.Compress(x, b.Greater(x, 0.0), axis=0)
         total: Value = b.ReduceSum(b.Mul(kept, y))
         return total
 
     model = ge_core.compile(graph_of(build, (A,), (B,)), target=target)
+    (compared,) = [step for step in model.plan.all_steps() if step.kind == "compare"]  # type: ignore[union-attr]
+    assert "Mul" not in model.report.summary().partition("host steps")[2]
     assert model(np.array([1, -1, 1], np.float32), ones(2)) == 2
-    with pytest.raises(ExecutionError):
+    with pytest.raises(SizeBoundError, match=f"%{compared.name} needs two equal sizes, and they are"):
         model(np.array([1, -1, 1], np.float32), ones(7))
+    assert model(np.array([1, -1, 1], np.float32), ones(2)) == 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_size_that_may_not_be_larger_is_compared_in_each_call(target: str) -> None:
+    graph = Graph("g")
+    b = Builder(graph)
+    x, places = b.input("x", "float32", (4, A)), b.input("places", "int64", (2, B))
+    updates = b.input("updates", "float32", (2, C))
+    b.outputs(b.GatherElements(x, places, axis=0), b.ScatterElements(x, places, updates, axis=0))
+    model = ge_core.compile(graph, target=target)
+    zeros = np.zeros((2, 3), np.int64)
+    assert model(ones(4, 3), zeros, ones(2, 5))[0].shape == (2, 3)
+    for width, length in ((2, 5), (3, 2)):
+        with pytest.raises(SizeBoundError, match="needs two equal sizes"):
+            model(ones(4, width), zeros, ones(2, length))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_a_rewrite_would_forget(target: str) -> None:
+    """The shape that an Expand is given leaves the graph; that it had to fit does not."""
+    model = ge_core.compile(graph_of(lambda b, x, y: b.Expand(x, b.Shape(y)), (A,), (2, B)), target=target)
+    assert model(ones(9), ones(2, 9)).shape == (2, 9)
+    with pytest.raises(InputError, match="'x1' has size 4 in dim 1"):
+        model(ones(9), ones(2, 4))

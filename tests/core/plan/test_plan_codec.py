@@ -25,6 +25,7 @@ def everything() -> ExecutionPlan:
     n = symbol("n", 1, 40)
     x = b.input("x", "float32", (1, n))
     free = b.input("free", "float32", (symbol("m", 1),))
+    other = b.input("other", "float32", (symbol("k", 1),))
     cache = b.state("cache", np.zeros((1, 4), np.float32))
     g.set_state_write(cache, b.Add(cache.read, 1.0))
     whole = b.Concat([b.Softmax(x), x], axis=1)
@@ -37,17 +38,21 @@ def everything() -> ExecutionPlan:
 
     last, tops = b.Loop(np.int64(3), None, [chosen], body=body)
     picked = b.Gather(free, b.Squeeze(b.NonZero(b.Greater(free, 0.0)), np.array([0])))
-    b.outputs(b.Reshape(last, b.ints(2 * n)), tops, b.ReduceSum(b.Mul(picked, 2.0)), cache.read)
+    b.outputs(b.Reshape(last, b.ints(2 * n)), tops, b.ReduceSum(b.Mul(picked, other)), cache.read)
     plan, _ = planned(g)
     return plan
 
 
 PLAN = everything()
-CALL = [np.linspace(-1, 1, 6, dtype=np.float32).reshape(1, 6), np.array([1, -1, 2], np.float32)]
+CALL = [
+    np.linspace(-1, 1, 6, dtype=np.float32).reshape(1, 6),
+    np.array([1, -1, 2], np.float32),
+    np.array([3, 4], np.float32),
+]
 
 
 def test_every_kind_of_step_comes_back() -> None:
-    assert set(PLAN.counts()) == {"kernel", "host", "view", "copy", "alloc", "free", "bind", "if", "loop"}
+    assert set(PLAN.counts()) == {"kernel", "host", "view", "copy", "alloc", "free", "bind", "compare", "if", "loop"}
     data = json.loads(json.dumps(plan_to_json(PLAN)))
     again = plan_from_json(data, PLAN.graph)
     for name in ("buffers", "values", "steps", "symbols", "inputs", "outputs", "states", "end", "example"):
