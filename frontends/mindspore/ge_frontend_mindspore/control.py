@@ -86,27 +86,29 @@ class Control:
         Args:
             round: when given, the call is one of a body's, and its target may lead to the next round.
         """
-        if isinstance(target, Choice):
-            return self._choose(b, target, memory, step, round)
-        active = frozenset() if round is None else round.active
-        function = self._function(target)
-        if function.name in active or function.name in self._program.reached(function.name, active):
-            if function.name in active:
-                assert round is not None
-                if function.name != round.header:
-                    raise UnsupportedError("a jump out of a loop into one around it is not supported")
-                return self._again(b, target, memory, round, step)
-            return self._loop(b, target, memory, step, round)
         self._depth += 1
         try:
             if self._depth > _DEEPEST:
                 raise UnsupportedError(
                     f"functions that call each other deeper than {_DEEPEST} are not supported", where=step.location()
                 )
-            inner = round if round is not None and self.comes_back(target, round) else None
-            return self._converter.function(b, function, target.arguments, memory, inner)
+            if isinstance(target, Choice):
+                return self._choose(b, target, memory, step, round)
+            return self._call(b, target, memory, step, round)
         finally:
             self._depth -= 1
+
+    def _call(self, b: Builder, target: Closure, memory: Memory, step: Step, round: Round | None) -> Result:
+        active = frozenset() if round is None else round.active
+        function = self._function(target)
+        if round is not None and function.name in active:
+            if function.name != round.header:
+                raise UnsupportedError("a jump out of a loop into one around it is not supported")
+            return self._again(b, target, memory, round, step)
+        if function.name in self._program.reached(function.name, active):
+            return self._loop(b, target, memory, step, round)
+        inner = round if round is not None and self.comes_back(target, round) else None
+        return self._converter.function(b, function, target.arguments, memory, inner)
 
     def comes_back(self, target: Closure | Choice, round: Round) -> bool:
         """Whether a call can lead to the next round."""

@@ -41,10 +41,7 @@ def of_file(number: int, where: str) -> DType:
 
 
 def of_operator(number: object) -> DType | None:
-    """The element type that an operator names by MindSpore's TypeId; None for anything else."""
+    """The element type that an operator names, itself or by MindSpore's TypeId; None for anything else."""
+    if isinstance(number, DType):
+        return number
     return DType.of(_IN_OPERATORS[number]) if isinstance(number, int) and number in _IN_OPERATORS else None
-
-
-def number_in_files(dtype: DType) -> int:
-    """The number of an element type in files."""
-    return next(number for number, name in _IN_FILES.items() if name == dtype.name)

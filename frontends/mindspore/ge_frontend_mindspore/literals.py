@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from ge_core.ir.dtype import DType
 
+from .element_types import of_file
 from .messages import Message, damaged
 from .weights import tensor_constant, tensor_type
 
@@ -49,7 +50,7 @@ _NOTHING = Described(None, None)
 
 
 def literal(attribute: Message, where: str, depth: int = 0) -> Literal:
-    """The value of an attribute: a number, bool, str, None, tuple, MONAD, or a Constant for a tensor.
+    """The value of an attribute: a number, bool, str, None, tuple, MONAD, a DType, or a Constant for a tensor.
 
     Raises:
         ModelImportError: the attribute is damaged or of a kind that no operator takes.
@@ -70,7 +71,10 @@ def literal(attribute: Message, where: str, depth: int = 0) -> Literal:
     if kind in (_TUPLE, _LIST):
         return tuple(literal(value, where, depth + 1) for value in attribute.values)
     if kind == _TENSORS and len(attribute.tensors) == 1:
-        return tensor_constant(attribute.tensors[0], where)
+        tensor = attribute.tensors[0]
+        if not tensor.dims and not tensor.raw_data:
+            return of_file(tensor.data_type, where)  # an element type, not a tensor of it
+        return tensor_constant(tensor, where)
     if kind == _TENSOR:
         return tensor_constant(attribute.t, where)
     if kind in (_UMONAD, _IOMONAD):
@@ -92,7 +96,7 @@ def description(attribute: Message, where: str, depth: int = 0) -> Description:
         raise damaged(f"the description of {where} is nested too deep")
     if attribute.type in (_TUPLE, _LIST):
         return tuple(description(value, where, depth + 1) for value in attribute.values)
-    if attribute.type == _TENSORS and len(attribute.tensors) == 1:
+    if len(attribute.tensors) == 1:  # of a number too, whose kind is another
         return described(attribute.tensors[0], where)
     return _NOTHING
 

@@ -30,7 +30,7 @@ _SAY_NOTHING = frozenset({"input_names", "output_names", "primitive_target", "is
                           "IsFeatureMapOutput", "checkpoint", "dyn_input_sizes", "target", "use_locking", "visited",
                           "isAICPU", "cust_aicpu", "RecomputeId", "recompute", "forward_unique_id",
                           "primitive_unique_id", "unique_id", "related_fusion_key", "group_back", "no_eliminate",
-                          "GLOBAL_RANDOM_SEED", "io_format", "inputs_names", "N", "n"})  # fmt: skip
+                          "GLOBAL_RANDOM_SEED", "io_format", "inputs_names", "N"})  # fmt: skip
 
 
 @dataclass(frozen=True)

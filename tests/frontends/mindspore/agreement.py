@@ -7,7 +7,8 @@ import importlib
 import importlib.util
 import os
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from ge_core.ir.verifier import verify
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.reference.interpret import interpret
 from ge_frontend_mindspore.importer import import_model
+from ge_frontend_mindspore.model_file import read_model
+from ge_frontend_mindspore.program import Program, walk
 from ge_frontend_mindspore.tensors import to_numpy
 
 mindspore.set_context(mode=mindspore.GRAPH_MODE, device_target="CPU")
@@ -45,21 +48,28 @@ class State:
 
 
 @dataclass(frozen=True)
+class Sized:
+    """An input of a variant whose sizes MindSpore does not know, so that it computes with them when the model runs."""
+
+    array: np.ndarray
+
+
+@dataclass(frozen=True)
 class Variant:
     """One way to call a primitive.
 
     Attributes:
         op: the primitive.
-        init: the arguments of its class, as text.
+        init: the arguments of its class, as text; None when `call` is an expression that MindSpore makes the
+            primitive of.
         call: the arguments of the call, as text; `x`, `y`, `z`, ... are the arrays.
         arrays: the inputs.
         tolerance: instead of the one for the result's element type.
         results: which results are compared; all of them when None.
-        sorted: the order of rows is MindSpore's own; both are sorted before they are compared.
     """
 
     op: str
-    init: str
+    init: str | None
     call: str
     arrays: tuple[Any, ...]
     tolerance: float | None = None
@@ -89,10 +99,16 @@ def cell_of(variants: Sequence[Variant]) -> tuple[nn.Cell, list[np.ndarray]]:
                 names.append(name)
                 arrays.append(array)
             call = _renamed(call, letter, name)
+        if variant.init is None:
+            calls.append(call.strip())
+            continue
         inits.append(f"        self.p{k} = find('{variant.op}')({variant.init})")
         calls.append(f"self.p{k}({call.strip()})")
     data = {
-        f"{n}{k}": a.array for k, v in enumerate(variants) for n, a in zip(_NAMES, v.arrays) if isinstance(a, State)
+        f"{n}{k}": a.array
+        for k, v in enumerate(variants)
+        for n, a in zip(_NAMES, v.arrays, strict=False)
+        if isinstance(a, State)
     }
     lines = [
         "import mindspore", "from mindspore import Parameter, Tensor, nn, dtype", "class Net(nn.Cell):",
@@ -132,14 +148,23 @@ def check_variants(variants: Sequence[Variant]) -> None:
     """Import one cell of variants, run it in both worlds, compare.
 
     Raises:
-        AssertionError: naming the variant that differs.
+        AssertionError: naming the variant that differs, or a primitive that MindSpore folds away.
     """
-    cell, arrays = cell_of(variants)
-    imported = import_model(cell, [mindspore.Tensor(a) for a in arrays])
+    cell, given = cell_of(variants)
+    examples = [
+        mindspore.Tensor(shape=[None] * a.array.ndim, dtype=mindspore.Tensor(a.array).dtype)
+        if isinstance(a, Sized)
+        else mindspore.Tensor(a)
+        for a in given
+    ]
+    arrays = [a.array if isinstance(a, Sized) else a for a in given]
+    with exported_operators() as operators:
+        imported = import_model(cell, examples)
     verify(imported.graph)
     with np.errstate(all="ignore"):
         outputs, _ = interpret(imported.graph, [a.copy() for a in arrays])
     result = imported.signature.unflatten(outputs)
+    cell, _ = cell_of(variants)
     expected = cell(*(mindspore.Tensor(a.copy()) for a in arrays))
     assert isinstance(result, tuple)
     for variant, ours, theirs in zip(variants, result, expected, strict=True):
@@ -147,6 +172,26 @@ def check_variants(variants: Sequence[Variant]) -> None:
             compare(ours, theirs, variant.tolerance, variant.results)
         except AssertionError as error:
             raise AssertionError(f"{variant.op}({variant.init})({variant.call}): {error}") from error
+    wanted = Counter(variant.op for variant in variants)
+    folded = [op for op, count in wanted.items() if operators[op] < count]
+    assert not folded, f"MindSpore exports {', '.join(folded)} less often than it is called"
+
+
+@contextlib.contextmanager
+def exported_operators() -> Iterator[Counter[str]]:
+    """How often each primitive stands in what MindSpore exports while the context lasts."""
+    found: Counter[str] = Counter()
+    plain = mindspore.export
+
+    def export(*args: Any, file_name: str, **kwargs: Any) -> None:
+        plain(*args, file_name=file_name, **kwargs)
+        found.update(step.op for _, step in walk(Program(read_model(f"{file_name}.mindir"))))
+
+    mindspore.export = export
+    try:
+        yield found
+    finally:
+        mindspore.export = plain
 
 
 def compare(ours: Any, theirs: Any, tolerance: float | None = None, results: Sequence[int] | None = None) -> None:

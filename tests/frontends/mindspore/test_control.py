@@ -24,7 +24,7 @@ class Branch(nn.Cell):
         self.d = nn.Dense(3, 3)
 
     def construct(self, x):
-        if x.sum() > 0:
+        if x.sum() > 0:  # noqa: SIM108 - a branch is what is tested
             y = self.d(x)
         else:
             y = x * 2
@@ -54,7 +54,7 @@ class WhileAndIf(nn.Cell):
         i = Tensor(0, mindspore.int32)
         s = x
         while i < n:
-            if s.sum() > 10:
+            if s.sum() > 10:  # noqa: SIM108
                 s = s - x
             else:
                 s = s + x * 2

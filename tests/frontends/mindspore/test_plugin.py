@@ -58,8 +58,8 @@ def test_weights_are_those_of_the_cell():
     cell = nn.Dense(3, 4)
     graph = ge_core.import_model(cell, [X])
     cell.weight.set_data(Tensor(np.full((4, 3), 7, np.float32)))
-    found = {name: array for name, array in ((c.name, c.constant.array()) for c in graph.constants)}
-    assert found["weight"][0, 0] == 7
+    found = {value.name: value for value in graph.constants}
+    assert found["weight"].constant.array()[0, 0] == 7
 
 
 def test_the_original_runs_for_inference_and_keeps_its_mode():

@@ -12,6 +12,7 @@ from ..registry import primitive
 
 # MindSpore's PadMode as a number
 PADS = {0: "pad", 1: "same", 2: "valid", 3: "full"}
+_BY_NUMBERS = frozenset({"pad", "calculated"})  # names of the mode in which the numbers of the paddings are given
 
 
 def pad_mode(mode: Any) -> str:
@@ -34,7 +35,7 @@ def pads_of(c: Call, mode: Any, pad_list: Any, rank: int) -> dict[str, Any]:
         return {"auto_pad": "SAME_UPPER"}
     if name == "valid":
         return {"pads": [0] * (2 * rank)}
-    if name != "pad":
+    if name not in _BY_NUMBERS:
         raise c.unsupported(f"the padding mode {mode!r}")
     given = [pad_list] * (2 * rank) if isinstance(pad_list, int) else list(pad_list)
     if len(given) == 1:
@@ -120,8 +121,8 @@ def conv_transpose(
 
 
 @primitive("Conv3DTranspose",
-           ignores=("in_channel", "out_channel", "kernel_size", "pad", "groups", "data_format", "mode",
-                    "pad_mode"))  # fmt: skip
+           ignores=("in_channel", "out_channel", "kernel_size", "pad", "groups", "data_format", "mode", "pad_mode",
+                    "stride", "dilation", "input_size"))  # fmt: skip
 def conv3d_transpose(
     c: Call,
     x: Value,

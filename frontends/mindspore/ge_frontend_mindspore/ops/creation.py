@@ -152,17 +152,23 @@ def tensor_to_tuple(c: Call, x: Value) -> tuple[Any, ...]:
     return tuple(c.b.Gather(x, c.b.constant(np.int64(k)), axis=0) for k in range(length))
 
 
-@primitive("TensorToScalar", "ScalarCast")
-def tensor_to_scalar(c: Call, x: Any, dtype: Any = None) -> Any:
-    """TensorToScalar(x); ScalarCast(input_x, input_y): a number"""
+@primitive("TensorToScalar")
+def tensor_to_scalar(c: Call, x: Value) -> Any:
+    """TensorToScalar(x): a number"""
+    if x.content is not None and len(x.content) == 1:
+        return x.content[0]
+    return c.reshape(x, ())
+
+
+@primitive("ScalarCast")
+def scalar_cast(c: Call, x: Any, dtype: Any) -> Any:
+    """ScalarCast(input_x, dtype): a number"""
+    target = c.dtype_of(dtype)
     if isinstance(x, Value):
-        if x.content is not None and len(x.content) == 1 and c.op == "TensorToScalar":
-            return x.content[0]
-        return c.reshape(c.cast(x, c.dtype()), ())
-    kind = c.dtype().kind
+        return c.cast(x, target)
     if isinstance(x, (bool, int, float)):
-        return bool(x) if kind == "bool" else float(x) if kind == "float" else int(x)
-    return x if kind == "int" else c.tensor(x, c.dtype())
+        return bool(x) if target.kind == "bool" else float(x) if target.kind == "float" else int(x)
+    return x if target.kind == "int" else c.tensor(x, target)
 
 
 @primitive("Shape", "TensorShape", "DynamicShape")

@@ -115,7 +115,7 @@ def softmax_cross_entropy(c: Call, logits: Value, labels: Value) -> tuple[Value,
     return loss, b.Sub(b.Softmax(logits, axis=-1), labels)
 
 
-@primitive("SparseSoftmaxCrossEntropyWithLogits")
+@primitive("SparseSoftmaxCrossEntropyWithLogits", ignores=("sens",))
 def sparse_softmax_cross_entropy(c: Call, logits: Value, labels: Value, is_grad: bool = False) -> Value:
     """SparseSoftmaxCrossEntropyWithLogits(is_grad=False)(logits, labels): the mean over the rows"""
     b = c.b

@@ -81,7 +81,7 @@ def avg_pool3d(
     kernel, steps = spatial_of(kernel_size, 3), spatial_of(strides, 3)
     pads = pads_of(c, pad_mode, pad_list, 3)
     if "pads" not in pads:
-        return c.b.AveragePool(x, kernel_shape=kernel, strides=steps, count_include_pad=0, **pads)
+        return c.b.AveragePool(x, kernel_shape=kernel, strides=steps, count_include_pad=int(count_include_pad), **pads)
     return c.b.ge.AveragePool(
         x, kernel_shape=kernel, strides=steps, dilations=[1] * 3, ceil_mode=int(ceil_mode), divisor=divisor_override,
         count_include_pad=int(count_include_pad), **pads,
@@ -116,16 +116,27 @@ def avg_pool_ext(
     return found
 
 
-@primitive("MaxPoolWithArgmaxV2", "MaxPool3DWithArgmax", "MaxPoolWithIndices", "MaxPoolWithMask",
-           ignores=("argmax_type", "data_format", "format"))  # fmt: skip
+@primitive("MaxPoolWithArgmaxV2", "MaxPoolWithIndices", ignores=("argmax_type", "data_format", "format"))
 def max_pool_with_places(
     c: Call, x: Value, kernel_size: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[Value, Value]:
     """MaxPoolWithArgmaxV2(kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False, argmax_type)(x);
     MaxPoolWithIndices(input, kernel_size, strides=None, pads=0, dilation=1, ceil_mode=False, argmax_type)"""
-    if c.op == "MaxPoolWithMask":
-        raise c.unsupported("a mask of places")
-    rank = 3 if c.op == "MaxPool3DWithArgmax" else 2
+    return _with_places(c, x, 2, kernel_size, strides, pads, dilation, ceil_mode)
+
+
+@primitive("MaxPool3DWithArgmax", ignores=("argmax_type", "data_format", "format"))
+def max_pool3d_with_places(
+    c: Call, x: Value, ksize: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Value, Value]:
+    """MaxPool3DWithArgmax(ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format='NCDHW')(x)"""
+    return _with_places(c, x, 3, ksize, strides, pads, dilation, ceil_mode)
+
+
+def _with_places(
+    c: Call, x: Value, rank: int, kernel_size: Any, strides: Any, pads: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Value, Value]:
+    """A pool of the largest, and the places of what it took, counted within a plane."""
     kernel = spatial_of(kernel_size, rank)
     steps = spatial_of(strides, rank) if strides else kernel
 
@@ -134,7 +145,7 @@ def max_pool_with_places(
             data, kernel_shape=kernel, strides=steps, pads=spatial_of(pads, rank) * 2,
             dilations=spatial_of(dilation, rank), ceil_mode=int(ceil_mode), num_outputs=2,
         )  # fmt: skip
-        # ONNX counts places over the whole tensor, MindSpore within a plane
+        # ONNX counts places over the whole tensor
         plane = c.tensor(c.b.scalar(dims.product(data.shape[2:])), None)
         return values, c.cast(c.b.Mod(places, plane), c.dtype(1))
 

@@ -26,19 +26,20 @@ def lstm(
 ) -> tuple[Any, ...]:
     """LSTM(input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0)(x, h, c, w)
 
-    All weights stand in one row: per layer and direction those of the input (gates i, f, g, o), then those of the
-    state, then one bias.
+    All weights stand in one row: for each direction those of the input (gates i, f, g, o), then for each those of
+    the state, then for each one bias.
     """
     if num_layers != 1 or proj_size:
         raise c.unsupported("several layers in one operator, or a projection,")
     b, directions = c.b, 2 if bidirectional else 1
     flat = c.reshape(w, (c.count(w, range(w.rank)),))
     gates = 4 * hidden_size
-    sizes = [gates * input_size, gates * hidden_size] * directions + [gates] * (directions if has_bias else 0)
+    sizes = [gates * input_size] * directions + [gates * hidden_size] * directions
+    sizes += [gates] * (directions if has_bias else 0)
     parts = b.Split(flat, b.ints(sizes), axis=0, num_outputs=len(sizes))
 
     def stacked(k: int, columns: int) -> Value:
-        found = [_gates(c, c.reshape(parts[2 * d + k], (4, hidden_size, columns))) for d in range(directions)]
+        found = [_gates(c, c.reshape(parts[k * directions + d], (4, hidden_size, columns))) for d in range(directions)]
         return found[0] if directions == 1 else b.Concat(found, axis=0)
 
     bias = None

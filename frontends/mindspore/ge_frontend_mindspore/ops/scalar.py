@@ -9,6 +9,7 @@ from typing import Any
 
 from ge_core.ir import dims
 from ge_core.ir.dims import Dim
+from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
 
 from ..call import Call
@@ -30,6 +31,8 @@ _BUILT = {
 }  # fmt: skip
 _BUILT_COMPARE = {"ScalarEq": "Equal", "ScalarLt": "Less", "ScalarLe": "LessOrEqual", "ScalarGt": "Greater",
                   "ScalarGe": "GreaterOrEqual"}  # fmt: skip
+_BITS = {"bit_and": "BitwiseAnd", "bit_or": "BitwiseOr"}
+_INT64 = DType.of("int64")
 _LEAST_FOLDED = 64  # bits of a number that is raised to a power while importing
 
 
@@ -62,8 +65,8 @@ def scalar(c: Call, x: Any, y: Any) -> Any:
     if c.op in _BUILT_COMPARE:
         like = next((v.dtype for v in (x, y) if isinstance(v, Value)), None)
         return c.b.op(_BUILT_COMPARE[c.op], c.tensor(x, like), c.tensor(y, like))
-    if c.op not in _BUILT:
-        raise c.unsupported("a number that the model computes")
+    if c.op in _BITS:
+        return c.b.op(_BITS[c.op], *c.tensors(_INT64, x, y))
     return c.b.op(_BUILT[c.op], *c.tensors(c.dtype(), x, y))
 
 

@@ -76,9 +76,9 @@ _v(
     ("", "x, y", (real(2, 3), real(2, 3))),
     ("0", "x, y", (real(3, 4), real(3, 4))),
 )
-_v("MatrixInverse", ("", "x", _definite(3)), ("True", "x", _definite(2, 2)), ("", "x", _definite(1)), tolerance=2e-5)
+_v("MatrixInverse", ("", "x", _definite(3)), ("True", "x", _definite(2, 2)), ("", "x", _definite(2)), tolerance=2e-5)
 _v("Cholesky", ("", "x", _definite(3)), ("True", "x", _definite(2, 2)), ("", "x", _definite(1)), tolerance=2e-5)
-_v("MatrixDeterminant", ("", "x", _definite(3)), ("", "x", _definite(2, 2)), ("", "x", _definite(1)), tolerance=2e-5)
+_v("MatrixDeterminant", ("", "x", _definite(3)), ("", "x", _definite(2, 2)), ("", "x", _definite(2)), tolerance=2e-5)
 _v(
     "MatrixSolve",
     ("", "x, y", (_definite(3), real(3, 2))),

@@ -42,13 +42,23 @@ _v(
     ("3, 2", "x, y", (values(1.0), values(3.0))),
     ("1", "x, y", (values(1.0), values(3.0))),
 )
-_v("BartlettWindow", ("", "x", values(5, "int32")), ("False", "x", values(6, "int32")), ("", "x", values(1, "int64")))
-_v("BlackmanWindow", ("", "x", values(5, "int32")), ("False", "x", values(6, "int32")), ("", "x", values(1, "int64")))
+_v(
+    "BartlettWindow",
+    ("", "mindspore.Tensor(5)", ()),
+    ("False", "mindspore.Tensor(6)", ()),
+    ("", "mindspore.Tensor(1)", ()),
+)
+_v(
+    "BlackmanWindow",
+    ("", "mindspore.Tensor(5)", ()),
+    ("False", "mindspore.Tensor(6)", ()),
+    ("", "mindspore.Tensor(1)", ()),
+)
 _v(
     "HammingWindow",
-    ("", "x", values([5], "int32")),
-    ("False", "x", values([6], "int32")),
-    ("True, 0.6, 0.4", "x", values([4], "int64")),
+    ("", "mindspore.Tensor([5])", ()),
+    ("False", "mindspore.Tensor([6])", ()),
+    ("True, 0.6, 0.4", "mindspore.Tensor([4])", ()),
 )
 _v("TrilIndices", ("3, 4", "", ()), ("3, 4, 1", "", ()), ("2, 5, -1", "", ()))
 _v("TriuIndices", ("3, 4", "", ()), ("3, 4, 1", "", ()), ("2, 5, -1", "", ()))

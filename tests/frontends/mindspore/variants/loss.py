@@ -20,12 +20,6 @@ _v(
     ('2.0, "sum"', "x, y", (real(4), real(4))),
 )
 _v(
-    "SoftMarginLoss",
-    ('"none"', "x, y", (real(2, 3), real(2, 3))),
-    ('"mean"', "x, y", (real(2, 3), real(2, 3))),
-    ('"sum"', "x, y", (real(4), real(4))),
-)
-_v(
     "KLDivLoss",
     ('"none"', "x, y", (real(2, 3), positive(2, 3))),
     ('"mean"', "x, y", (real(2, 3), positive(2, 3))),

@@ -87,7 +87,12 @@ _v(
     ("1", "x", real(1, 3, 2, 4, 4)),
     ("(2, 2, 1)", "x", real(2, 4, 4, 3)),
 )
-_v("AdaptiveMaxPool2D", ("(2, 3)", "x", real(1, 2, 5, 7)), ("1", "x", real(2, 3, 4, 4)), ("(3, 2)", "x", real(3, 4, 5)))
+_v(
+    "AdaptiveMaxPool2D",
+    ("(2, 3)", "x", real(1, 2, 5, 7)),
+    ("(1, 1)", "x", real(2, 3, 4, 4)),
+    ("(3, 2)", "x", real(3, 4, 5)),
+)
 _v(
     "AdaptiveMaxPool3D",
     ("", "x, mindspore.Tensor([2, 3, 2], dtype.int32)", real(1, 2, 4, 5, 4)),
@@ -141,7 +146,7 @@ _v(
     ("", "x, (5, 7)", real(1, 2, 3, 4)),
     ("True, False", "x, (5, 7)", real(1, 2, 3, 4)),
     ("False, True", "x, (2, 9)", real(1, 1, 3, 4)),
-    tolerance=2e-5,
+    tolerance=2e-3,  # MindSpore looks the weights up in a table of 1024 places
 )
 _v(
     "ResizeLinear1D",
