@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         verify,
     )
     from ge_core.errors import GeError
+    from ge_core.image_input import Image
     from ge_core.ir import Graph
     from ge_core.plugins import backends, frontends
 
@@ -49,6 +50,7 @@ _HOME = {
     "InputSpec": "ge_core.api",
     "VerifyReport": "ge_core.api",
     "Graph": "ge_core.ir",
+    "Image": "ge_core.image_input",
     "GeError": "ge_core.errors",
     "frontends": "ge_core.plugins",
     "backends": "ge_core.plugins",
@@ -60,6 +62,7 @@ __all__ = [
     "EntrySpec",
     "GeError",
     "Graph",
+    "Image",
     "InputSpec",
     "VerifyReport",
     "__version__",

@@ -11,7 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from ge_core.backend import Backend, Precision, Problem, TargetInfo, planned, problems_error
+from ge_core.device_contract import TakesImages
 from ge_core.errors import GeError, InputError, OptionError
+from ge_core.image_input import prepend_images
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.constant import Constant
 from ge_core.ir.graph import Graph
@@ -34,6 +36,7 @@ from ge_core.signature import Signature
 
 CORE_OPTIONS: Mapping[str, str] = {
     "share_weights": "True: the compiled model reads the weights in the memory of the original, without a copy",
+    "preprocess": "images by input name, as ge_core.Image: the model takes them as they come",
     "gears": "sizes of symbols for which memory is planned at compile time, such as {'batch': [1, 8]}",
     "explain": "True: the report says why rewrites that nearly matched did not apply",
     "stop_after": "do no more than this many rewrites of the graph (for bisecting)",
@@ -155,6 +158,8 @@ def compile_entries(
         weights.mark(graph)
         with watch.phase("optimise"):
             if not request.optimised:
+                if "preprocess" in request.options and not isinstance(backend, TakesImages):
+                    prepend_images(graph, request.options["preprocess"])
                 optimise(graph, ctx=context)
             report.nodes["optimised"] = report.nodes.get("optimised", 0) + count_nodes(graph)
             operators.update(node.op for node in walk(graph))

@@ -8,6 +8,7 @@ Each part is a protocol of its own; the core asks with isinstance, and no target
 | ChecksFiles | `ge check` |
 | Describes | `ge report` |
 | Emulates | `ge verify` |
+| TakesImages | the option `preprocess`, with which a model takes images as they come |
 """
 
 from __future__ import annotations
@@ -60,6 +61,13 @@ class Prediction:
 
 
 @runtime_checkable
+class TakesImages(Protocol):
+    """Prepares images itself: the option `preprocess` is left to it, and the core adds no operators."""
+
+    takes_images: Literal[True]
+
+
+@runtime_checkable
 class SavesFiles(Protocol):
     """Writes files of the target's own form instead of offline models of ge."""
 
@@ -103,4 +111,4 @@ class Emulates(Protocol):
         ...
 
 
-__all__ = ["ChecksFiles", "Describes", "Emulates", "FileFinding", "Prediction", "SavesFiles"]
+__all__ = ["ChecksFiles", "Describes", "Emulates", "FileFinding", "Prediction", "SavesFiles", "TakesImages"]
