@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ge_ascend.aipp import aipp_problem, images
 from ge_ascend.chips import CHIPS, Chip
 from ge_ascend.lower.engine import Lowered, lower
 from ge_ascend.precision import policy_of
 from ge_core.backend import Artifact, Buffer, Options, Problem, TargetInfo
 from ge_core.device_contract import FileFinding, Prediction
 from ge_core.errors import BackendError, GeError, OptionError
+from ge_core.image_input import Image, prepend_images
+from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import DTYPES, DType, bfloat16, pack
 from ge_core.ir.graph import Graph
 from ge_core.plan.plan import ExecutionPlan
@@ -64,6 +67,7 @@ class AscendBackend:
     """
 
     kind: Literal["whole"] = "whole"
+    takes_images: Literal[True] = True
 
     def __init__(self, targets: Sequence[str]) -> None:
         self._names = tuple(targets)
@@ -115,6 +119,7 @@ class AscendBackend:
         for name, graph in entries.items():
             if not isinstance(graph, Graph):
                 raise BackendError("an Ascend target takes graphs, no plans")
+            given, graph = _prepared(graph, options.get("preprocess"), artifact)
             lowered = self._lower(graph, target, options)
             if lowered.problems:
                 raise BackendError(str(lowered.problems[0]))
@@ -125,10 +130,10 @@ class AscendBackend:
             artifact.items[f"{name}.air"] = file.data
             for path, constant in file.weights.items():
                 artifact.items[path] = _bytes(constant.array(), constant.type.dtype)
-            artifact.graphs[name] = graph
+            artifact.graphs[name] = given
             artifact.notes += [line for line in lowered.notes.lines() if line not in artifact.notes]
             places |= {op.name: str(op.loc) for op in lowered.program.ops() if op.source not in ("constant", "input")}
-        artifact.metadata = {"places": places, "mode": policy_of(_mode(options), CHIPS[target]).mode}
+        artifact.metadata |= {"places": places, "mode": policy_of(_mode(options), CHIPS[target]).mode}
         artifact.metadata["options"] = {k: v for k, v in options.items() if isinstance(v, (str, bool, int, float))}
         return artifact
 
@@ -165,6 +170,9 @@ class AscendBackend:
         from ge_ascend.air import import_air, parse_air
 
         imported = import_air(parse_air(bytes(artifact.items[f"{entry}.air"])))
+        given = artifact.metadata.get("preprocess")
+        if given:
+            prepend_images(imported.graph, {name: Image(**image) for name, image in given.items()})
         return host_run(imported.graph)(inputs)
 
     def predict(self, artifact: Artifact, inputs: Sequence[Any], entry: str = "main") -> Prediction:
@@ -187,6 +195,20 @@ class AscendBackend:
         if known is None or known[0] != settings:
             known = self._lowered[graph] = (settings, settings.lower(graph))
         return known[1]
+
+
+def _prepared(graph: Graph, wanted: object, artifact: Artifact) -> tuple[Graph, Graph]:
+    """The graph as a caller sees it, and the one to lower: without preparing images where AIPP does that."""
+    if not wanted:
+        return graph, graph
+    whole = clone_graph(graph)
+    prepend_images(whole, wanted)
+    problem = aipp_problem(graph, wanted)
+    if problem:
+        artifact.notes.append(f"images are prepared by operators, not by AIPP: {problem}")
+        return whole, whole
+    artifact.metadata["preprocess"] = {name: asdict(image) for name, image in images(wanted).items()}
+    return whole, graph
 
 
 def host_run(graph: Graph) -> Any:

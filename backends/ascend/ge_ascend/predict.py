@@ -115,15 +115,16 @@ def _switched(graph: Graph, nodes: Sequence[Node], low: DType) -> None:
                 old = value.uses
                 new = _rounded(after, on, value, low)
                 made = {new.producer, *(i.producer for i in _inner(new))}
-                value.replace_uses(new, lambda use, old=old, made=made: _outside(use, old, made))
+                value.replace_uses(new, _outside(old, made))
 
 
 def _inner(value: Value) -> list[Value]:
     return [v for v in (value.producer.inputs if value.producer else ()) if v is not None]
 
 
-def _outside(use: Use, old: Sequence[Use], made: set[object]) -> bool:
-    return use in old and use.user not in made
+def _outside(old: Sequence[Use], made: set[Node | None]) -> Callable[[Use], bool]:
+    """Whether a use was there before the rounding, and is not part of it."""
+    return lambda use: use in old and use.user not in made
 
 
 def _is_wide(value: Value) -> bool:

@@ -6,13 +6,21 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ge_ascend.aipp import aipp_config
 from ge_ascend.atc import AtcJob, find_atc, missing_atc, run_atc
 from ge_ascend.chips import CHIPS
-from ge_core.backend import Artifact, Options
+from ge_ascend.lower.scope import bare_symbol
+from ge_core.backend import Artifact, Buffer, Options
 from ge_core.errors import BackendError, OptionError
+from ge_core.image_input import Image
+from ge_core.ir.clone import clone_graph
 from ge_core.ir.dims import Dim
 from ge_core.ir.graph import Graph
 from ge_core.om.file import atomic_write
+from ge_core.passes.pipeline import optimise
+from ge_core.plugins import host
 
 if TYPE_CHECKING:
     from ge_ascend.backend import AscendBackend
@@ -48,13 +56,17 @@ def write_air_files(artifact: Artifact, target: Path) -> None:
     for name in artifact.graphs:
         place = target if name == "main" or len(artifact.graphs) == 1 else target.with_name(f"{target.stem}.{name}.air")
         with atomic_write(place) as file:
-            file.write(artifact.items[f"{name}.air"])
+            file.write(_plain(artifact.items[f"{name}.air"]))
         for item, data in artifact.items.items():
             if item.startswith(f"weight/{name}/"):
                 beside = place.parent / item
                 beside.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(beside) as file:
-                    file.write(data)
+                    file.write(_plain(data))
+
+
+def _plain(data: Buffer) -> memoryview:
+    return data.data if isinstance(data, np.ndarray) else memoryview(data)
 
 
 def _source(backend: AscendBackend, artifact: Artifact, target: Path, options: Options) -> Path:
@@ -66,9 +78,6 @@ def _source(backend: AscendBackend, artifact: Artifact, target: Path, options: O
     source = target.with_suffix(".onnx")
     ((_, graph),) = artifact.graphs.items()
     meaning = backend._lower(graph, artifact.target, {**artifact.metadata.get("options", {}), **options}).meaning
-    from ge_core.ir.clone import clone_graph
-    from ge_core.passes.pipeline import optimise
-    from ge_core.plugins import host
 
     copy = clone_graph(meaning)
     optimise(copy, frozenset({"dce"}))
@@ -90,21 +99,19 @@ def _job(artifact: Artifact, source: Path, target: Path, options: Options) -> At
         shapes=shapes,
         gears=gears,
         external_weight=bool(options.get("external_weight")),
-        aipp=_aipp(graph, target, options.get("preprocess")),
+        aipp=None if source.suffix == ".onnx" else _aipp(graph, target, artifact),
         extra=[str(option) for option in extra],
         places=artifact.metadata.get("places", {}),
     )
 
 
-def _aipp(graph: Graph, target: Path, given: object) -> Path | None:
+def _aipp(graph: Graph, target: Path, artifact: Artifact) -> Path | None:
+    given = artifact.metadata.get("preprocess")
     if not given:
         return None
-    from ge_ascend.aipp import aipp_config
-
     path = target.with_suffix(".aipp.cfg")
-    text = aipp_config(graph, given)
     with atomic_write(path) as file:
-        file.write(text.encode())
+        file.write(aipp_config(graph, {name: Image(**image) for name, image in given.items()}).encode())
     return path
 
 
@@ -114,8 +121,6 @@ def _gears(graph: Graph, given: object) -> tuple[dict[str, list[int]], list[list
         return {}, []
     if not isinstance(given, dict):
         raise OptionError(f"gears={given!r}", expected="listed sizes by symbol, such as {'batch': [1, 8]}")
-    from ge_ascend.lower.scope import bare_symbol
-
     shapes: dict[str, list[int]] = {}
     order: list[str] = []
     for value in graph.inputs:

@@ -9,6 +9,7 @@ import pytest
 from ge_ascend.air import import_air, parse_air, read_air, write_air
 from ge_ascend.air.model import AirModel
 from ge_ascend.check import check_file
+
 from ge_core.errors import ModelImportError, UnsupportedError
 from ge_core.ir import Builder, Graph, dims, symbol
 from ge_core.om.messages import message_class
@@ -105,7 +106,10 @@ def test_cast_and_shape_use_the_numbers_in_memory() -> None:
     model.ParseFromString(write_air(lowered(graph).program).data)
     cast = next(op for op in model.graph[0].op if op.type == "Cast")
     assert (cast.attr["dst_type"].i, cast.output_desc[0].dtype) == (27, 27)
-    assert (cast.input_desc[0].dtype, next(op for op in model.graph[0].op if op.type == "Add").output_desc[0].dtype) == (7, 7)
+    assert (
+        cast.input_desc[0].dtype,
+        next(op for op in model.graph[0].op if op.type == "Add").output_desc[0].dtype,
+    ) == (7, 7)
 
 
 def test_unsupported_operators_are_listed_at_once() -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from ge_ascend.air import read_air
 from ge_ascend.check import check_file
-from ge_core.errors import BackendError, OptionError
-from ge_core.ir import Builder, Graph, Location, symbol
 
 import ge_core
+from ge_core.errors import BackendError, OptionError
+from ge_core.ir import Builder, Graph, Location, symbol
 
 SCRIPT = Path(__file__).with_name("stand_in_atc.py")
 
@@ -35,7 +35,7 @@ def atc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "toolkit"
     (home / "bin").mkdir(parents=True)
     tool = home / "bin" / "atc"
-    tool.write_text(f"#!/bin/sh\nexec {sys.executable} {SCRIPT} \"$@\"\n")
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} {SCRIPT} "$@"\n')
     tool.chmod(0o755)
     log = tmp_path / "arguments.json"
     monkeypatch.setenv("ASCEND_TOOLKIT_HOME", str(home))
@@ -182,3 +182,41 @@ def test_the_command_of_an_arm_host_is_the_same(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("ASCEND_TOOLKIT_HOME", str(home))
     monkeypatch.setattr(os, "uname", lambda: type("U", (), {"machine": "aarch64"})())
     assert find_atc() == str(tool)
+
+
+def image_net(channels: int = 3) -> Graph:
+    graph = Graph("net")
+    b = Builder(graph)
+    x = b.input("x", "float32", (1, channels, 8, 6))
+    b.outputs(b.Conv(x, b.constant(np.ones((2, channels, 3, 3), np.float32))))
+    return graph
+
+
+def test_images_are_prepared_by_aipp(tmp_path: Path, atc: Path) -> None:
+    image = ge_core.Image("uint8", "NHWC", mean=(10.0, 20.0, 30.5), std=(2.0, 4.0, 8.0), swap_channels=True)
+    options = {"preprocess": {"x": image}, "precision_mode": "cube_fp16in_fp32out"}
+    compiled = ge_core.compile(image_net(), target="ascend310p", options=options)
+    assert str(compiled.inputs[0].dtype) == "uint8" and compiled.inputs[0].shape == (1, 8, 6, 3)
+    compiled.save(tmp_path / "net.om")
+    config = Path(json.loads(atc.read_text())["--insert_op_conf"]).read_text()
+    for line in ("input_format: RGB888_U8", "src_image_size_w: 6", "src_image_size_h: 8", "rbuv_swap_switch: true",
+                 "min_chn_2: 30.5", "var_reci_chn_2: 0.125", "mean_chn_0: 0"):  # fmt: skip
+        assert f"  {line}\n" in config
+    data = next(n for n in read_air(tmp_path / "net.air").graphs[0].nodes if n.type == "Data")
+    assert data.output_descs[0].shape == (1, 3, 8, 6)
+    from ge_ascend.backend import AscendBackend
+
+    raw = np.random.default_rng(0).integers(0, 256, (1, 8, 6, 3), np.uint8)
+    (got,) = AscendBackend(("ascend310p",)).emulate(compiled.artifact, [raw])
+    want = ge_core.compile(image_net(), target="reference", options={"preprocess": {"x": image}})(raw)
+    np.testing.assert_allclose(got, want, rtol=2e-3, atol=1.0)
+
+
+def test_images_that_aipp_does_not_take_are_prepared_by_operators(tmp_path: Path, atc: Path) -> None:
+    image = ge_core.Image("uint8", "NCHW", mean=5.0)
+    compiled = ge_core.compile(image_net(4), target="ascend310p", options={"preprocess": {"x": image}})
+    assert any("not by AIPP" in notice for notice in compiled.report.notices)
+    compiled.save(tmp_path / "net.om")
+    assert "--insert_op_conf" not in json.loads(atc.read_text())
+    data = next(n for n in read_air(tmp_path / "net.air").graphs[0].nodes if n.type == "Data")
+    assert data.output_descs[0].dtype == 4  # uint8

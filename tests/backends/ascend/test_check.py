@@ -11,6 +11,7 @@ import pytest
 from ge_ascend.air import import_air, parse_air, write_air
 from ge_ascend.check import check_air, check_file
 from ge_ascend.chips import CHIPS
+
 from ge_core.device_contract import FileFinding
 from ge_core.errors import GeError
 from ge_core.ir import Builder, Graph, symbol

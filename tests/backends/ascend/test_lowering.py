@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from ge_core.ir import Builder, Graph, Location
 from tests.backends.ascend.roundtrip import graph_of, lowered, same, types
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from ge_ascend.chips import CHIPS
 from ge_ascend.precision import MODES, policy_of
+
 from ge_core.errors import OptionError
 from ge_core.ir import Builder, Graph, Location
 from ge_core.ir.dtype import float16
@@ -25,7 +26,9 @@ def dtypes(mode: str, target: str = "ascend910b") -> dict[str, str]:
     """The element type of each operator's result."""
     found = lowered(net(), target, mode)
     assert not found.problems
-    return {op.type: str(op.outs[0].value.dtype) for op in found.program.ops() if op.type not in ("Data", "Const", "Cast")}
+    return {
+        op.type: str(op.outs[0].value.dtype) for op in found.program.ops() if op.type not in ("Data", "Const", "Cast")
+    }
 
 
 @pytest.mark.parametrize(
@@ -104,9 +107,7 @@ def test_bfloat16_is_refused_or_mapped_where_the_chip_lacks_it() -> None:
 
 
 def test_bfloat16_inside_a_model_becomes_what_the_option_says() -> None:
-    graph = graph_of(
-        lambda b, x: b.Cast(b.Tanh(b.Cast(x, to="bfloat16")), to="float32"), ("float32", (3, 4))
-    )
+    graph = graph_of(lambda b, x: b.Cast(b.Tanh(b.Cast(x, to="bfloat16")), to="float32"), ("float32", (3, 4)))
     found = lowered(graph, "ascend310p", bfloat16_as=float16)
     assert any("bfloat16 becomes float16" in line for line in found.notes.lines())
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)

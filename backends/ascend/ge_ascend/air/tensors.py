@@ -89,4 +89,4 @@ def file_constant(node: AirNode, folder: str) -> Constant:
 def _mapped(target: Path, offset: int, needed: int, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
     if needed == 0:
         return np.zeros(shape, dtype.numpy)
-    return unpack(memoryview(np.memmap(target, np.uint8, "r", offset, (needed,))), dtype, shape)
+    return unpack(np.memmap(target, np.uint8, "r", offset, (needed,)).data, dtype, shape)

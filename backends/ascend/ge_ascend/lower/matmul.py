@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
@@ -145,7 +147,7 @@ def attention(c: LowerCall) -> list[Out]:
         mask = c.op("LogicalNot", mask)
     chip = c.engine.chip
     decode = c.shape(0)[2] == 1
-    attrs = {"num_heads": heads, "num_key_value_heads": groups, "input_layout": "BNSD"}
+    attrs: dict[str, Any] = {"num_heads": heads, "num_key_value_heads": groups, "input_layout": "BNSD"}
     if chip.kernels:
         return [c.ops("FusedInferAttentionScore", c[0], [c[1]], [c[2]], None, mask, count=2, scale=scale, **attrs)[0]]
     if decode:

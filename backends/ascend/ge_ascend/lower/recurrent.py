@@ -44,7 +44,7 @@ def _expanded(b: Builder, node: Node) -> list[Value]:
         width = node.attrs["hidden_size"]
         initial = [_initial(b, node, 5, d, x, size)]
         if lstm:
-            initial.append(_initial(b, node, 6, d, x, width))  # type: ignore[arg-type]
+            initial.append(_initial(b, node, 6, d, x, width))
             projection = None if node.input(7) is None else _slice(b, _given(node, 7), d)
             step = _lstm(weights, bias, projection)
         else:

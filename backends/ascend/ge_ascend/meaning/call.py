@@ -102,7 +102,7 @@ class Call:
 
     def dynamic(self, port: str) -> list[Value]:
         """What feeds name0, name1, ..."""
-        found = []
+        found: list[Value] = []
         while f"{port}{len(found)}" in self.inputs:
             found.append(self.inputs[f"{port}{len(found)}"])
         return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ge_ascend.meaning.call import Call, Result, meaning
 from ge_core.ir.dtype import float32
 from ge_core.ir.graph import Value
@@ -38,9 +40,7 @@ def layer_norm_v4(c: Call) -> Result:
     return [y, mean, rstd]
 
 
-def _ones(x: Value, axis: int) -> object:
-    import numpy as np
-
+def _ones(x: Value, axis: int) -> np.ndarray:
     return np.ones([size for size in x.shape[axis:] if isinstance(size, int)])
 
 

@@ -19,8 +19,9 @@ REDUCTIONS = {
 
 def _reduction(c: Call, op: str) -> Value:
     axes = c.numbers("axes")
-    noop = {"noop_with_empty_axes": 1} if not axes else {}
-    result: Value = c.b.op(op, c["x"], c.b.ints(*axes), keepdims=int(c.attr("keep_dims")), **noop)
+    if not axes:
+        return c["x"]
+    result: Value = c.b.op(op, c["x"], c.b.ints(*axes), keepdims=int(c.attr("keep_dims")))
     return result
 
 
