@@ -73,6 +73,10 @@ def check(make: Make, *arrays: Any, isa: str = "host") -> None:
 CASES: dict[str, tuple[Make, Sequence[Any]]] = {
     "broadcast": (lambda b, x, y: b.Relu(b.Add(x, y)), [data(3, 5, 37), data(5, 1)]),
     "scalar": (lambda b, x: b.Mul(x, 0.3), [data(77)]),
+    "known powers": (
+        lambda b, x: tuple(b.Pow(x, e) for e in (0.5, -0.5, 2.0, 3.0, 4.0, -1.0)),
+        [np.array([0.0, -0.0, 1, 4, 0.3, -2, np.inf, -np.inf, np.nan, 1e-39, 3e38] * 3, np.float32)],
+    ),
     "rank 0": (lambda b, x, y: b.Add(x, y), [data(), data()]),
     "empty": (lambda b, x, y: b.Add(x, y), [data(3, 0, 2), data(2)]),
     "gelu": (lambda b, x: b.Gelu(x), [data(4, 33)]),

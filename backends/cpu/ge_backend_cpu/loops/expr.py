@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ge_backend_cpu.loops.index import Affine, Axis, Unsupported, _numbers
 from ge_backend_cpu.vmath.primitives import TESTS
 from ge_core.ir.dims import Size
@@ -64,7 +66,7 @@ class Expr:
 COSTS: dict[str, int] = {
     "const": 0, "index": 20, "load": 60, "cast": 40, "check": 60, "reduce": 0, "div": 300, "sqrt": 300,
     "exp": 350, "exp_nonpositive": 300, "exp2": 300, "expm1": 400, "log": 450, "log2": 450, "log10": 450,
-    "log1p": 900, "tanh": 700, "erf": 450, "sin": 700, "cos": 700, "tan": 3000, "pow": 3000, "atan": 700,
+    "log1p": 900, "tanh": 700, "erf": 450, "sin": 700, "cos": 700, "tan": 3000, "pow": 1200, "atan": 700,
     "asin": 2000, "acos": 2000, "sinh": 2500, "cosh": 2500, "asinh": 3000, "acosh": 3000, "atanh": 2500,
     "atan2": 2500, "erfc": 3000, "erfinv": 20000, "lgamma": 8000, "digamma": 12000, "rsqrt": 600, "fmod": 4000,
     "floormod": 4000, "floordiv": 4000, "truncdiv": 400,
@@ -128,6 +130,8 @@ class Space:
         source = source or x.kind
         if source == to:
             return x
+        if x.op == "const" and x.kind.is_float and to in (float32, float64):
+            return self.const(float(np.array(x.data[0]).astype(to.numpy)), to)
         return self.make("cast", compute_kind(to), (x,), (source.name, to.name, saturate))
 
     def check(self, index: Expr, limit: Size) -> Expr:

@@ -116,6 +116,27 @@ class Kit:
         mantissa, bias = (52, 1023) if self.bits_of is I64 else (23, 127)
         return self.from_bits(self.b.shl(self.b.add(n, self.n(bias)), self.n(mantissa)))
 
+    @property
+    def has_avx512(self) -> bool:
+        """Whether one instruction of AVX-512 takes a value of this type and width."""
+        bits = self.width * (64 if self.bits_of is I64 else 32)
+        return self.f.isa.level == "x86-64-v4" and bits in (128, 256, 512)
+
+    def avx512(self, name: str, *arguments: Value) -> Value:
+        """An instruction of AVX-512 on all lanes; its intrinsic has a mask and, for 512 bits, a rounding mode."""
+        bits = self.width * (64 if self.bits_of is I64 else 32)
+        suffix = "pd" if self.bits_of is I64 else "ps"
+        mask = ir.IntType(max(self.width, 8))
+        words = [constant(self.type, 0.0), ir.Constant(mask, -1)]
+        if bits == 512:
+            words.append(ir.Constant(I32, 4))  # the current rounding mode
+        full = f"x86.avx512.mask.{name}.{suffix}"
+        return self.f.intrinsic(full, *arguments, *words, returns=self.type, suffix=str(bits))
+
+    def scaled(self, x: Value, n: Value) -> Value:
+        """x 2^n for a float n that is an integer, rounded once, by AVX-512."""
+        return self.avx512("scalef", x, n)
+
     def to_int32(self, x: Value) -> Value:
         """A float that is a small integer, as i32."""
         return self.b.fptosi(x, vector(I32, self.width))

@@ -11,7 +11,7 @@ import math
 
 from ge_backend_cpu.emit import DOUBLE, I32, Function, Value, constant, vector
 from ge_backend_cpu.vmath import coefficients as table
-from ge_backend_cpu.vmath import huge_angle
+from ge_backend_cpu.vmath import huge_angle, power
 from ge_backend_cpu.vmath.base import Kit
 
 INF, NAN = math.inf, math.nan
@@ -146,24 +146,7 @@ class Double(Kit):
         k, r = self._reduced(self.clamp(p, -746.0, 710.0))
         r = self.add(r, self.select(self.is_inf(p), self.c(0.0), e))
         value = self._scaled(self.add(self._expm1_reduced(r), self.c(1.0)), k)
-        return self._pow_specials(x, y, size, value)
-
-    def _pow_specials(self, x: Value, y: Value, size: Value, value: Value) -> Value:
-        zero, one = self.c(0.0), self.c(1.0)
-        up = self.compare(">", y, zero)
-        value = self.select(self.compare("==", size, zero), self.select(up, zero, self.c(INF)), value)
-        value = self.select(self.compare("==", size, self.c(INF)), self.select(up, self.c(INF), zero), value)
-        grows = self.b.xor(self.compare(">", size, one), self.compare("<", y, zero))
-        value = self.select(self.is_inf(y), self.select(grows, self.c(INF), zero), value)
-        whole = self.compare("==", self.floor(y), y)
-        half = self.mul(y, self.c(0.5))
-        odd = self.and_(whole, self.compare("!=", self.floor(half), half), self.not_(self.is_inf(y)))
-        value = self.select(odd, self.copysign(value, x), value)
-        negative = self.and_(self.compare("<", x, zero), self.compare("<", size, self.c(INF)))
-        value = self.select(self.and_(negative, self.not_(whole)), self.c(NAN), value)
-        value = self.select(self.and_(self.compare("==", size, one), self.is_inf(y)), one, value)
-        value = self.select(self.or_(self.is_nan(x), self.is_nan(y)), self.c(NAN), value)
-        return self.select(self.or_(self.compare("==", x, one), self.compare("==", y, zero)), one, value)
+        return power.specials(self, x, y, size, value)
 
     # Hyperbolic functions
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 
+import llvmlite.ir as ir
+
 from ge_backend_cpu.emit import FLOAT, I32, Function, Value, constant, vector
 from ge_backend_cpu.vmath import coefficients as table
-from ge_backend_cpu.vmath import huge_angle
+from ge_backend_cpu.vmath import huge_angle, power
 from ge_backend_cpu.vmath.base import Kit
 from ge_backend_cpu.vmath.double import EXACT_ANGLE, Double
 
@@ -19,8 +21,9 @@ LN2_HI, LN2_LO = 0.693359375, -2.12194440e-4
 LOG10E = 0.4342944819032518
 LOG10_2_HI, LOG10_2_LO = 0.3010253906, 4.605038981e-06
 ERF_MIDDLE, ERF_END = 2.475, 3.95
-# pi/2 as a sum of two float64
-HALF_PI_HI, HALF_PI_LO = math.pi / 2, 6.123233995736766e-17
+HALF_PI_HI = math.pi / 2
+HALF_PI_PARTS = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+"""pi/2 as a sum of three float32."""
 
 
 class Single(Kit):
@@ -49,17 +52,23 @@ class Single(Kit):
     def _expm1_reduced(self, r: Value) -> Value:
         return self.fma(self.mul(r, r), self.poly(r, table.EXPM1), r)
 
-    def _scaled(self, p: Value, n: Value) -> Value:
-        """p 2^n in two steps, so that denormal results and infinity come out right."""
+    def times_power(self, p: Value, n: Value) -> Value:
+        """p 2^n; in two steps, so that denormal results and infinity come out right."""
+        if self.has_avx512:
+            return self.scaled(p, n)
         whole = self.to_int32(n)
         half = self.b.ashr(whole, constant(vector(I32, self.width), 1))
         for part in (half, self.b.sub(whole, half)):
             p = self.mul(p, self.power_of_two(part))
         return p
 
+    def _power_of_two(self, n: Value) -> Value:
+        """2^n for a float n that is an integer, where that is a normal number."""
+        return self.scaled(self.c(1.0), n) if self.has_avx512 else self.power_of_two(self.to_int32(n))
+
     def exp(self, x: Value) -> Value:
         n, r = self._reduced(self.clamp(x, -104.0, 89.0))
-        return self._scaled(self.add(self._expm1_reduced(r), self.c(1.0)), n)
+        return self.times_power(self.add(self._expm1_reduced(r), self.c(1.0)), n)
 
     def exp_nonpositive(self, x: Value) -> Value:
         """exp for x <= 0 whose results below 2^-126 may become 2^-126 times something: for softmax.
@@ -67,21 +76,21 @@ class Single(Kit):
         -inf gives 0; NaN stays.
         """
         n, r = self._reduced(self.larger(self.c(-87.0), x))
-        value = self.mul(self.add(self._expm1_reduced(r), self.c(1.0)), self.power_of_two(self.to_int32(n)))
+        value = self.mul(self.add(self._expm1_reduced(r), self.c(1.0)), self._power_of_two(n))
         return self.select(self.compare("<", x, self.c(-87.0)), self.c(0.0), value)
 
     def exp2(self, x: Value) -> Value:
         x = self.clamp(x, -151.0, 129.0)
         n = self.round(x)
         r = self.sub(x, n)
-        return self._scaled(self.fma(r, self.poly(r, table.EXP2), self.c(1.0)), n)
+        return self.times_power(self.fma(r, self.poly(r, table.EXP2), self.c(1.0)), n)
 
     def _expm1(self, x: Value) -> Value:
         """exp(x) - 1 without the sign of zero, for x >= -104."""
         n, r = self._reduced(x)
         p = self._expm1_reduced(r)
         # 2^n (p + 1) - 1 = 2 (s p + (s - 1/2)) with s = 2^(n-1)
-        s = self.power_of_two(self.b.sub(self.to_int32(n), constant(vector(I32, self.width), 1)))
+        s = self._power_of_two(self.sub(n, self.c(1.0)))
         half = self.fma(s, p, self.sub(s, self.c(0.5)))
         return self.select(self.compare("==", n, self.c(0.0)), p, self.add(half, half))
 
@@ -90,40 +99,54 @@ class Single(Kit):
 
     # Logarithms
 
-    def _log_parts(self, x: Value) -> tuple[Value, Value]:
+    def log_parts(self, x: Value) -> tuple[Value, Value]:
         """x = 2^n (1 + m) with 1 + m within [sqrt 1/2, sqrt 2): n (a float) and m; for x > 0."""
         b = self.b
+        if self.has_avx512:
+            return self._taken_apart(x)
         small = self.compare("<", x, self.c(2.0**-126))
         bits = self.bits(self.select(small, self.mul(x, self.c(2.0**23)), x))
         e = b.ashr(b.sub(bits, self.n(0x3F3504F3)), self.n(23))
         m = self.sub(self.from_bits(b.sub(bits, b.shl(e, self.n(23)))), self.c(1.0))
         return b.sitofp(b.sub(e, b.select(small, self.n(23), self.n(0))), self.type), m
 
+    def _taken_apart(self, x: Value) -> tuple[Value, Value]:
+        """The same by the instructions that take floats apart: n is infinite for 0 and infinity, m NaN below 0."""
+        exponent = self.avx512("getexp", x)
+        significand = self.avx512("getmant", x, ir.Constant(I32, 0b1000))
+        large = self.compare(">=", significand, self.from_bits(self.n(0x3FB504F3)))
+        m = self.select(large, self.mul(significand, self.c(0.5)), significand)
+        n = self.select(large, self.add(exponent, self.c(1.0)), exponent)
+        return n, self.sub(m, self.c(1.0))
+
     def _log1p_tail(self, m: Value) -> Value:
         """log(1 + m) - m"""
         square = self.mul(m, m)
         return self.fma(square, self.c(-0.5), self.mul(self.mul(square, m), self.poly(m, table.LOG)))
 
-    def _log_specials(self, x: Value, value: Value) -> Value:
+    def _log_specials(self, x: Value, n: Value, m: Value, value: Value) -> Value:
+        """The value, but infinities and NaN where x is 0, infinite, below 0 or NaN. Args: n, m: its `log_parts`."""
+        if self.has_avx512:
+            return self.select(self.is_inf(n), self.add(n, m), value)
         value = self.select(self.compare("<", x, self.c(0.0)), self.c(NAN), value)
         value = self.select(self.compare("==", x, self.c(0.0)), self.c(-INF), value)
         return self.select(self.b.fcmp_unordered("==", x, self.c(INF)), x, value)
 
     def log(self, x: Value) -> Value:
-        n, m = self._log_parts(x)
+        n, m = self.log_parts(x)
         tail = self.fma(n, self.c(LN2_LO), self._log1p_tail(m))
-        return self._log_specials(x, self.fma(n, self.c(LN2_HI), self.add(m, tail)))
+        return self._log_specials(x, n, m, self.fma(n, self.c(LN2_HI), self.add(m, tail)))
 
     def log2(self, x: Value) -> Value:
-        n, m = self._log_parts(x)
+        n, m = self.log_parts(x)
         y = self.add(m, self._log1p_tail(m))
-        return self._log_specials(x, self.fma(y, self.c(LOG2E), n))
+        return self._log_specials(x, n, m, self.fma(y, self.c(LOG2E), n))
 
     def log10(self, x: Value) -> Value:
-        n, m = self._log_parts(x)
+        n, m = self.log_parts(x)
         y = self.add(m, self._log1p_tail(m))
         low = self.fma(n, self.c(LOG10_2_LO), self.mul(y, self.c(LOG10E)))
-        return self._log_specials(x, self.fma(n, self.c(LOG10_2_HI), low))
+        return self._log_specials(x, n, m, self.fma(n, self.c(LOG10_2_HI), low))
 
     def log1p(self, x: Value) -> Value:
         u = self.add(x, self.c(1.0))
@@ -142,15 +165,25 @@ class Single(Kit):
     # Angles
 
     def _angle(self, x: Value) -> tuple[Value, Value]:
-        """x = n pi/2 + r with |r| <= pi/4: n modulo 4 as i32, and r; reduced in float64."""
-        d = self.double
-        wide = self.wide(x)
-        n = d.round(d.mul(wide, d.c(1 / HALF_PI_HI)))
-        r = d.fma(n, d.c(-HALF_PI_LO), d.fma(n, d.c(-HALF_PI_HI), wide))
+        """x = n pi/2 + r with |r| <= pi/4: n modulo 4 as i32, and r.
+
+        pi/2 is subtracted in three parts. With |x| <= 2^20 the first product less x has no more than 24 bits, so
+        that nothing is lost; what the others lose is below the last place of r.
+        """
         huge = self.not_(self.compare("<=", self.abs(x), self.c(EXACT_ANGLE)))
-        quadrant = d.to_int32(self.select(huge, d.c(0.0), n))
-        n, r, _ = huge_angle.reduced(d, wide, huge, (quadrant, r, d.c(0.0)))
-        return n, self.b.fptrunc(r, self.type)
+        n = self.round(self.mul(x, self.c(1 / HALF_PI_HI)))
+        r = x
+        for part in HALF_PI_PARTS:
+            r = self.fma(n, self.c(-part), r)
+        quadrant = self.to_int32(self.select(huge, self.c(0.0), n))
+
+        def slow() -> list[Value]:
+            d = self.double
+            found = huge_angle.reduced(d, self.wide(x), huge, (quadrant, self.wide(r), d.c(0.0)))
+            return [found[0], self.b.fptrunc(found[1], self.type)]
+
+        found = self.f.choose(self.any(huge), slow, lambda: [quadrant, r])
+        return found[0], found[1]
 
     def _sin_reduced(self, r: Value) -> Value:
         z = self.mul(r, r)
@@ -238,4 +271,4 @@ class Single(Kit):
         return self.rare("digamma", x)
 
     def pow(self, x: Value, y: Value) -> Value:
-        return self.rare("pow", x, y)
+        return power.power(self, x, y)

@@ -102,11 +102,17 @@ def applied(space: Space, name: str, args: Sequence[Expr]) -> Expr:
 
 def _known_power(space: Space, x: Expr, exponent: float) -> Expr | None:
     """Powers with an exponent that is known and small."""
+    apply = space.apply
     if exponent == 1:
         return x
-    if exponent in (2, 3):
-        square = space.apply("mul", x, x)
-        return square if exponent == 2 else space.apply("mul", square, x)
+    if exponent in (2, 3, 4):
+        square = apply("mul", x, x)
+        return square if exponent == 2 else apply("mul", square, x if exponent == 3 else square)
     if exponent == -1:
-        return space.apply("div", space.const(1, x.kind), x)
+        return apply("div", space.const(1, x.kind), x)
+    if exponent in (0.5, -0.5):
+        # unlike the root, the power of -0 is 0 and that of -inf is inf
+        root = apply("sqrt", apply("add", x, space.const(0, x.kind)))
+        found = apply("select", apply("isneginf", x), space.const(float("inf"), x.kind), root)
+        return found if exponent > 0 else apply("div", space.const(1, x.kind), found)
     return None
