@@ -20,7 +20,7 @@ from ge_core.ir.types import TensorType
 
 @dataclass(frozen=True)
 class Image:
-    """How an input arrives: `preprocess={"x": Image("uint8", "NHWC", mean=(123.7, 116.3, 103.5), std=(58.4, 57.1, 57.4))}`.
+    """How an input arrives, for the option `preprocess={"x": Image("uint8", "NHWC", mean=..., std=...)}`.
 
     The model's own input has four axes in NCHW order and a float type.
 
@@ -104,6 +104,6 @@ def prepend_images(graph: Graph, given: object) -> None:
             x = b.Gather(x, np.arange(channels)[::-1].copy(), axis=1)
         each = (1, channels, 1, 1)
         x = b.Sub(x, np.array(mean, np.float32).reshape(each))
-        x = b.Mul(x, (np.float32(1) / np.float32(std)).reshape(each))
+        x = b.Mul(x, (np.float32(1) / np.array(std, np.float32)).reshape(each))
         value.replace_uses(x if value.dtype == float32 else b.Cast(x, to=value.dtype))
         raw.name, value.name = value.name, raw.name

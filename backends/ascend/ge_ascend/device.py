@@ -256,11 +256,11 @@ def describe(found: ModelEstimate, *, most: int = 15) -> str:
         entry = by_type.setdefault(row.op.type, [0, 0.0])
         entry[0] += 1
         entry[1] += row.seconds
+    joined = sum(row.fused for row in found.rows)
+    title = f"estimate for {chip.name} from public figures (not measured)"
     lines = [
-        f"estimate for {chip.name} from public figures (not measured): {1e3 * found.seconds:.3f} ms, "
-        f"bound by {found.bound}",
-        f"  without fusion {1e3 * found.unfused:.3f} ms; {len(found.rows)} kernels, "
-        f"{sum(row.fused for row in found.rows)} of them part of another",
+        f"{title}: {1e3 * found.seconds:.3f} ms, bound by {found.bound}",
+        f"  without fusion {1e3 * found.unfused:.3f} ms; {len(found.rows)} kernels, {joined} of them part of another",
         f"  weights {found.weights / 2**20:.1f} MiB, activations {found.activations / 2**20:.1f} MiB at most",
         f"  peak {max(chip.peak.values()) / 1e12:.0f} T operations/s, memory {chip.memory_bandwidth / 1e9:.0f} GB/s",
         "  operators by time:",
