@@ -110,9 +110,11 @@ def _known_power(space: Space, x: Expr, exponent: float) -> Expr | None:
         return square if exponent == 2 else apply("mul", square, x if exponent == 3 else square)
     if exponent == -1:
         return apply("div", space.const(1, x.kind), x)
-    if exponent in (0.5, -0.5):
-        # unlike the root, the power of -0 is 0 and that of -inf is inf
+    if exponent == 0.5:
+        return apply("sqrt", x)
+    if exponent == -0.5:
+        # unlike the inverse of the root, the power of -0 is inf and that of -inf is 0
         root = apply("sqrt", apply("add", x, space.const(0, x.kind)))
-        found = apply("select", apply("isneginf", x), space.const(float("inf"), x.kind), root)
-        return found if exponent > 0 else apply("div", space.const(1, x.kind), found)
+        safe = apply("select", apply("isneginf", x), space.const(float("inf"), x.kind), root)
+        return apply("div", space.const(1, x.kind), safe)
     return None
