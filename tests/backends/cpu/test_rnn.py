@@ -132,3 +132,31 @@ def test_sizes_of_the_call() -> None:
 def test_threads(threads: int) -> None:
     graph, inputs = layer("GRU", 30, 20, 16, 64, direction="bidirectional")
     check(graph, [inputs], tolerance=5e-6, threads=threads)
+
+
+def as_inputs(graph: Graph, inputs: list[np.ndarray]) -> tuple[Graph, list[np.ndarray]]:
+    """A layer whose weights come with the call."""
+    (node,) = graph.nodes
+    g = Graph()
+    b = Builder(g)
+    made: dict[Any, Any] = {}
+    for value in node.inputs:
+        if value is not None:
+            made[value] = b.input(value.name, value.dtype, value.shape)
+    b.outputs(*b.op(node.op, *[None if v is None else made[v] for v in node.inputs], num_outputs=len(node.outputs),
+                    **node.attrs))  # fmt: skip
+    given = dict(zip(graph.inputs, inputs, strict=True))
+    return g, [given[v] if v in given else v.constant.array() for v in made]
+
+
+def test_weights_of_the_call() -> None:
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("RNN", {}), ("RNN", {"bias": False}), ("LSTM", {"direction": "bidirectional", "peephole": True}),
+        ("GRU", {"bias": False, "linear_before_reset": 1}), ("GRU", {"linear_before_reset": 1}), ("GRU", {}),
+        ("ge.LSTM", {"projection": 21, "direction": "bidirectional"}),
+    ]  # fmt: skip
+    for op, options in cases:
+        graph, inputs = as_inputs(*layer(op, 5, 3, 6, 20, start=True, **options))
+        assert kernels(check(graph, [inputs], tolerance=5e-6)) == ["lstm" if op.endswith("LSTM") else op.lower()]
+    graph, inputs = as_inputs(*layer("LSTM", 5, 3, 6, 20, dtype=np.float16))
+    check(graph, [inputs], tolerance=4e-3)

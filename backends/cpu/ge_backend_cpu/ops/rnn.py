@@ -17,11 +17,11 @@ from ge_backend_cpu.contract.windows import NodeAttributes
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, result, source
+from ge_backend_cpu.serial.launch import launched
 from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
-from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size
-from ge_core.ir.graph import Node, Value, constant_of
+from ge_core.ir.graph import Node, constant_of
 from ge_core.ops.rnn import activations, directions
 
 _CELLS = {"RNN": "rnn", "GRU": "gru", "LSTM": "lstm", "ge.LSTM": "lstm"}
@@ -29,29 +29,24 @@ _CELLS = {"RNN": "rnn", "GRU": "gru", "LSTM": "lstm", "ge.LSTM": "lstm"}
 
 @implementation(*_CELLS)
 def recurrent(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
-    """A kernel for a layer with constant weights whose directions have the same activations."""
-    x, w, r, bias = (node.input(i) for i in range(4))
+    """A kernel for a layer whose directions have the same activations."""
+    x, w, r = (node.input(i) for i in range(3))
     assert x is not None and w is not None and r is not None
-    attributes = NodeAttributes(node)
-    weights, recurrence = constant_of(w), constant_of(r)
-    sums = arithmetic_of(x.dtype)
-    functions = activations(attributes, node.op)
-    if weights is None or recurrence is None or sums is None or any(f != functions[0] for f in functions):
+    functions = activations(NodeAttributes(node), node.op)
+    known = all(isinstance(size, int) for size in (*w.shape, *r.shape))
+    if arithmetic_of(x.dtype) is None or any(f != functions[0] for f in functions) or not known:
         return ()
-    projection = node.input(7) if node.op == "ge.LSTM" else None
-    if (bias is not None and constant_of(bias) is None) or (projection is not None and constant_of(projection) is None):
-        return ()
-    return [_Layer(node, isa, weights, recurrence, projection).implementation()]
+    return [_Layer(node, isa).implementation()]
 
 
 class _Layer:
     """One layer while its launches are made."""
 
-    def __init__(self, node: Node, isa: Isa, weights: Constant, recurrence: Constant, projection: Value | None) -> None:
+    def __init__(self, node: Node, isa: Isa) -> None:
         self.node, self.plan = node, Plan(isa)
         self.attributes = NodeAttributes(node)
-        x = node.input(0)
-        assert x is not None
+        x, weights, recurrence = (node.input(i) for i in range(3))
+        assert x is not None and weights is not None and recurrence is not None
         self.x = x
         found = arithmetic_of(x.dtype)
         assert found is not None
@@ -59,11 +54,14 @@ class _Layer:
         self.batch_first = bool(self.attributes.attr("layout"))
         self.steps, self.batch = (x.shape[1], x.shape[0]) if self.batch_first else (x.shape[0], x.shape[1])
         gates = {"rnn": 1, "gru": 3, "lstm": 4}[_CELLS[node.op]]
-        self.directions, rows, self.inner = weights.array().shape
+        directions, rows, inner = weights.shape
+        out = recurrence.shape[2]
+        assert isinstance(directions, int) and isinstance(rows, int) and isinstance(inner, int) and isinstance(out, int)
+        self.directions, self.inner, self.out = directions, inner, out
         self.hidden, self.gates = rows // gates, gates
-        self.out: int = recurrence.array().shape[2]
         self.padded = [-(-size // PANEL) * PANEL for size in (self.hidden, self.out)]
-        self.weights, self.projection = recurrence.type.dtype, projection
+        self.weights = recurrence.dtype
+        self.projection = node.input(7) if node.op == "ge.LSTM" else None
 
     def implementation(self) -> Implementation:
         gates = self._inputs()
@@ -87,13 +85,9 @@ class _Layer:
         plan, x, line = self.plan, self.x, self.gates * self.padded[0]
         rows = self.steps * self.batch
         a = plan.rows(Matrix(source(0), x.dtype, rows, self.inner, self.inner, 1), (), self.sums)
-        panels = plan.prepare("inputs", Recipe("contract.gate_panels", (1,), {"gates": self.gates}))
+        panels = self._panels("inputs", 1, self.gates)
         dtype = self.sums.element.name
-        if self.node.input(3) is None:
-            bias = plan.prepare("bias", Recipe("contract.zero_bias", (1,), {"gates": self.gates, "dtype": dtype}))
-        else:
-            options = {"gates": self.gates, "apart": self.after, "dtype": dtype}
-            bias = plan.prepare("bias", Recipe("contract.gate_bias", (3,), options))
+        bias = self._bias()
         target = plan.reserve(self.directions * rows * line, self.sums.element)
         add = Step(["add", ["value", 0], ["side", 0]], dtype)
         epilogue = Epilogue(dtype, (add,), (Side("column", dtype),), (1,))
@@ -140,7 +134,7 @@ class _Layer:
         area = form.area(self.padded[0], self.padded[1])
         found = {
             "gates": gates,
-            "panels": plan.prepare("panels", Recipe("contract.gate_panels", (2,), {"gates": self.gates})),
+            "panels": self._panels("panels", 2, self.gates),
             "work": plan.reserve(self.directions * blocks * area, self.sums.element),
             "lengths": source(4), "start_h": source(5), "start_c": source(6), "peephole": source(7),
             "y": result(0), "last_h": result(1), "last_c": result(2),
@@ -148,7 +142,7 @@ class _Layer:
         if form.after:
             found["hidden_bias"] = self._hidden_bias()
         if form.projected:
-            found["projection"] = plan.prepare("projection", Recipe("contract.gate_panels", (7,), {"gates": 1}))
+            found["projection"] = self._panels("projection", 7, 1)
         line, whole = self.gates * self.padded[0], self.batch * self.steps
         count = self.directions
         time, row = (line, self.steps * line) if self.batch_first else (self.batch * line, line)
@@ -175,10 +169,48 @@ class _Layer:
             )
         )
 
+    def _panels(self, key: str, index: int, gates: int) -> Operand:
+        """Weights [direction, gate * h, i] in panels, every gate in panels of its own."""
+        value = self.node.input(index)
+        assert value is not None
+        if constant_of(value) is not None:
+            return self.plan.prepare(key, Recipe("contract.gate_panels", (index,), {"gates": gates}))
+        _, rows, inner = value.shape
+        hidden = dims.floordiv(rows, gates)
+        matrix = Matrix(source(index), value.dtype, inner, hidden, 1, inner, (rows * inner, hidden * inner))
+        return self.plan.panels(matrix, (self.directions, gates)).at
+
+    def _bias(self) -> Operand:
+        """What is added to the gates before the cells run."""
+        options = {"gates": self.gates, "dtype": self.sums.element.name}
+        if self._is_constant(3):
+            return self.plan.prepare("bias", Recipe("contract.gate_bias", (3,), {**options, "apart": self.after}))
+        if self.node.input(3) is None and self._is_constant(1):
+            return self.plan.prepare("bias", Recipe("contract.zero_bias", (1,), options))
+        return self._late_bias(self.gates, "inputs" if self.after else "both")
+
     def _hidden_bias(self) -> Operand:
-        dtype = self.sums.element.name
-        if self.node.input(3) is None:
-            return self.plan.prepare(
-                "hidden", Recipe("contract.zero_bias", (1,), {"gates": self.gates, "dtype": dtype})
+        """What a reset gate is applied to as well."""
+        options = {"gates": self.gates, "dtype": self.sums.element.name}
+        if self._is_constant(3):
+            return self.plan.prepare("hidden", Recipe("contract.hidden_bias", (3,), options))
+        if self.node.input(3) is None and self._is_constant(1):
+            return self.plan.prepare("hidden", Recipe("contract.zero_bias", (1,), options))
+        return self._late_bias(1, "hidden")
+
+    def _is_constant(self, index: int) -> bool:
+        return constant_of(self.node.input(index)) is not None
+
+    def _late_bias(self, kept: int, halves: str) -> Operand:
+        """The last gates' biases, made by a kernel."""
+        bias, element, padded = self.node.input(3), self.sums.element, self.padded[0]
+        target = self.plan.reserve(self.directions * kept * padded, element)
+        operands = [] if bias is None else [(source(3), bias.dtype)]
+        self.plan.launches.append(
+            launched(
+                "gates", [*operands, (target, element)], {"hidden": self.hidden, "padded": padded},
+                self.directions * kept, self.directions * kept * padded * 1000, gates=self.gates, kept=kept,
+                halves=halves,
             )
-        return self.plan.prepare("hidden", Recipe("contract.hidden_bias", (3,), {"gates": self.gates, "dtype": dtype}))
+        )  # fmt: skip
+        return target

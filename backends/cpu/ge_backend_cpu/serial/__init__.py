@@ -4,6 +4,7 @@ from ge_backend_cpu.serial import (
     bins,
     check,
     fourier,
+    gates,
     linalg,
     noise,
     places,
@@ -15,5 +16,6 @@ from ge_backend_cpu.serial import (
 )
 
 __all__ = [
-    "bins", "check", "fourier", "linalg", "noise", "places", "pooling", "running", "sampling", "scatter", "suppress",
+    "bins", "check", "fourier", "gates", "linalg", "noise", "places", "pooling", "running",
+    "sampling", "scatter", "suppress",
 ]  # fmt: skip
