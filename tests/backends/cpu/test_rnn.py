@@ -143,8 +143,9 @@ def as_inputs(graph: Graph, inputs: list[np.ndarray]) -> tuple[Graph, list[np.nd
     for value in node.inputs:
         if value is not None:
             made[value] = b.input(value.name, value.dtype, value.shape)
+    attributes: dict[str, Any] = dict(node.attrs)
     b.outputs(*b.op(node.op, *[None if v is None else made[v] for v in node.inputs], num_outputs=len(node.outputs),
-                    **node.attrs))  # fmt: skip
+                    **attributes))  # fmt: skip
     given = dict(zip(graph.inputs, inputs, strict=True))
     return g, [given[v] if v in given else v.constant.array() for v in made]
 
