@@ -51,7 +51,7 @@ def tables(results: dict[str, Rows], *, whole: bool = True) -> str:
         "MiniMalloc's hard problems, by default and by the exact tier (`pip install ge-engine[exact]`), which stops at "
         "the published capacity:"
     )
-    parts += ["Whole plans; *peak* counts outputs, too, which the caller keeps:", _plans(torch | hand)]
+    parts += ["Whole plans, in MiB; outputs are the caller's, and lie beside the arena:", _plans(torch | hand)]
     parts += ["Order of operators, peak in MiB:", _orders(results["orders"] | results["graph_orders"])]
     parts += [hard, _hard(results["minimalloc"], results["exact"])]
     parts += ["Generated problems, each buffer beside about nine others; *fast* is what a new shape costs at run time:"]
@@ -82,10 +82,10 @@ def _lifetimes(rows: Rows) -> str:
 
 def _plans(rows: Rows) -> str:
     return _table(
-        "model | no reuse MiB | peak, nothing in place | peak | peak ÷ bound | arena | saved %",
+        "model | no reuse MiB | arena, no step in place | arena | with outputs | ÷ bound | saved %",
         [
-            [name, *map(_mib, (r["no_reuse"], r["out_of_place"], r["peak"])), f"{r['peak'] / r['bound']:.3f}",
-             _mib(r["arena"]), f"{100 * (1 - r['peak'] / r['no_reuse']):.1f}"]
+            [name, *map(_mib, (r["no_reuse"], r["out_of_place"], r["arena"], r["peak"])),
+             f"{r['peak'] / r['bound']:.3f}", f"{100 * (1 - r['peak'] / r['no_reuse']):.1f}"]
             for name, r in rows.items()
         ],
     )  # fmt: skip
