@@ -88,7 +88,7 @@ class Call:
         """The elements of an integer tensor that must be known, row by row."""
         return [int(v) for v in self.known_array(x, what).ravel()]
 
-    def int(self, x: Value, what: str = "an argument") -> int:
+    def whole(self, x: Value, what: str = "an argument") -> int:
         """The only element of an integer tensor that must be known."""
         found = self.ints(x, what)
         if len(found) != 1:

@@ -85,7 +85,7 @@ class Converter:
         env: dict[str, Sequence[Result]] = {n: (a,) for n, a in zip(body.arguments, arguments, strict=True)}
         for node in self.order(body):
             env[node.name] = self._convert(b, env, body, node)
-        return [_result(env, ref.node, ref.index, body.name) for ref in body.results]
+        return [_result(env, ref.node, ref.output, body.name) for ref in body.results]
 
     def inside(self, module: str) -> str:
         """Give the places of nodes this prefix from now on; the prefix before."""
@@ -102,7 +102,7 @@ class Converter:
         loc = self._location(node)
         if known is None or signature is None:
             raise UnsupportedError(f"{node.op} is not supported", where=loc)
-        inputs = [_result(env, ref.node, ref.index, body.name) for ref in node.inputs]
+        inputs = [_result(env, ref.node, ref.output, body.name) for ref in node.inputs]
         with b.at(loc):
             try:
                 arguments = _grouped(signature, node, inputs)

@@ -43,7 +43,7 @@ def _known(x: Value) -> np.ndarray | None:
     if x.constant is not None:
         return x.constant.array()
     if x.content is not None and not any(isinstance(v, Dim) for v in x.content):
-        return np.array(x.content, x.dtype.numpy).reshape([int(n) for n in x.shape])  # type: ignore[arg-type]
+        return np.array(x.content, x.dtype.numpy).reshape((len(x.content),) if x.rank else ())
     return None
 
 

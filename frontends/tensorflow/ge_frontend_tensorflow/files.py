@@ -47,13 +47,18 @@ def read_file(
     source = _saved_model(path, options) if kind == "saved_model" else _frozen(path, options)
     names = [i.name for i in source.inputs]
     asked = asked_shapes(dynamic_shapes, names)
-    source.inputs = [
-        _with_example(declared, example, asked)
-        for declared, example in zip(
-            source.inputs, [*(inputs or ()), *([None] * len(names))][: len(names)], strict=True
-        )
-    ]
+    source.inputs = with_examples(source.inputs, inputs, asked)
     return source, asked
+
+
+def with_examples(declared: Sequence[Input], examples: Sequence[object] | None, asked: Asked) -> list[Input]:
+    """The inputs of a file with what examples or specifications say about them.
+
+    Raises:
+        InputError: an example does not fit.
+    """
+    given = [*(examples or ()), *([None] * len(declared))][: len(declared)]
+    return [_with_example(d, e, asked) for d, e in zip(declared, given, strict=True)]
 
 
 def _with_example(declared: Input, example: object, asked: Asked) -> Input:
@@ -171,7 +176,9 @@ def _variables(program: Program, body: Any, prefix: str) -> dict[str, Variable]:
     found = {}
     for node in handles:
         shared = node.attr("shared_name")
-        key = stored.get(node.name, shared.s.decode("utf-8", "replace") if shared is not None and shared.s else node.name)
+        key = stored.get(
+            node.name, shared.s.decode("utf-8", "replace") if shared is not None and shared.s else node.name
+        )
         if key in checkpoint:
             found[node.name] = _variable(checkpoint, node.name, key)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from ge_core.collector import paused
@@ -50,9 +51,7 @@ def import_model(
         path = os.fspath(model)
         kind = _file_kind(path)
         if kind == "tflite":
-            from .tflite.importer import import_tflite
-
-            return import_tflite(path, inputs, dynamic_shapes)
+            return _import_tflite(path, inputs, dynamic_shapes, chosen)
         if kind in ("saved_model", "graph"):
             from .files import read_file
 
@@ -67,6 +66,14 @@ def import_model(
     source, asked = read_live(model, inputs, kwargs, dynamic_shapes)
     with paused():
         return import_source(source, asked)
+
+
+def _import_tflite(
+    path: str, inputs: Sequence[object] | None, dynamic_shapes: object | None, options: Mapping[str, object]
+) -> ImportedModel:
+    importer = import_module(".tflite.importer", __package__)
+    found: ImportedModel = importer.import_tflite(path, inputs, dynamic_shapes, options)
+    return found
 
 
 def _file_kind(path: str) -> str:

@@ -39,12 +39,12 @@ def read_live(
     """
     is_keras = _is_keras(model)
     function, parameters, defaults = _traceable(model)
-    if function is model and inputs is None and not kwargs:
-        concrete = model
+    if hasattr(function, "structured_input_signature"):
+        concrete, given = function, None  # traced already; examples change nothing any more
         names = [s.name for s in tf.nest.flatten(concrete.structured_input_signature)]
         asked = asked_shapes(dynamic_shapes, names)
     else:
-        given = list(inputs) if inputs is not None else defaults
+        given = list(inputs) if inputs is not None else [] if kwargs else defaults
         if given is None:
             raise InputError("the model has no signature of its own", fix="pass examples or InputSpecs of its inputs")
         places = _place_names(parameters, given, kwargs or {})
@@ -52,11 +52,23 @@ def read_live(
         args, keywords = _specs(given, kwargs or {}, places, asked)
         concrete = _trace(function, args, keywords)
     source = read_concrete(concrete, _name_of(model), parameters)
+    if given is not None:
+        _narrow(source, args, keywords)
     shared = {
-        name: {axis: SHARED_BATCH for axis in (0,)} | dict(asked.get(name, {}))
+        name: {0: SHARED_BATCH} | dict(asked.get(name, {}))
         for name in (source.signature.input_names if is_keras else ())
     }
     return source, {**asked, **shared}
+
+
+def _narrow(source: Source, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Give the inputs the shapes that were asked for: TensorFlow may reuse a more general trace."""
+    specs = [s for s in tf.nest.flatten((list(args), dict(kwargs))) if isinstance(s, tf.TensorSpec)]
+    if len(specs) == len(source.inputs):
+        source.inputs = [
+            declared if spec.shape.rank is None else Input(declared.name, declared.dtype, tuple(spec.shape.as_list()))
+            for declared, spec in zip(source.inputs, specs, strict=True)
+        ]
 
 
 def load_path(path: str) -> Any:
@@ -105,12 +117,13 @@ def _traceable(model: Any) -> tuple[Any, tuple[str, ...], list[Any] | None]:
     if signatures:
         key = "serving_default" if "serving_default" in signatures else next(iter(signatures))
         return signatures[key], (), None
-    call = getattr(model, "__call__", None) if isinstance(model, tf.Module) else model
-    if call is None or not callable(call):
+    if not callable(model):
         raise ModelImportError(
             f"TensorFlow cannot call an object of type {type(model).__qualname__}",
             expected="a Keras model, a tf.function, a tf.Module with __call__, or what tf.saved_model.load returns",
         )
+    # of a tf.Module the decorated method, which may have a specification of its own
+    call = model.__call__ if isinstance(model, tf.Module) else model
     if hasattr(call, "get_concrete_function"):
         return call, _parameters(call.python_function), _own_signature(call)
     return tf.function(call, autograph=True), _parameters(call), None
@@ -349,7 +362,7 @@ class _Places(Mapping[str, tuple[str, int]]):
             trace = self._graph.get_operation_by_name(name).traceback
         except (KeyError, ValueError):
             raise KeyError(name) from None
-        for frame in reversed(trace.get_user_frames()):
+        for frame in reversed(trace.get_user_frames() if trace is not None else ()):
             if not _is_framework(frame.filename):
                 return frame.filename, frame.lineno
         raise KeyError(name)

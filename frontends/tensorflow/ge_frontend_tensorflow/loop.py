@@ -63,7 +63,7 @@ def origin(body: Body, ref: Ref) -> Ref:
         if node.op in _PASSES_ON and node.inputs:
             ref = node.inputs[0]
         elif node.op == "IdentityN":
-            ref = node.inputs[ref.index]
+            ref = node.inputs[ref.output]
         else:
             break
     return ref
@@ -194,14 +194,15 @@ def _limits(c: Call, cond: Body, shape: Shape) -> list[tuple[int, Any]] | None:
 
 def _is_true(node: Op) -> bool:
     value = node.attr("value")
-    return value is not None and value.tensor.dtype == 10 and bytes(value.tensor.tensor_content or b"") == b"\1" or (
-        value is not None and list(value.tensor.bool_val) == [True]
+    return (
+        value is not None
+        and value.tensor.dtype == 10
+        and bytes(value.tensor.tensor_content or b"") == b"\1"
+        or (value is not None and list(value.tensor.bool_val) == [True])
     )
 
 
-def convert_while(
-    c: Call, cond: str, body: str, input: Sequence[Any], written: Sequence[Variable]
-) -> list[Any]:
+def convert_while(c: Call, cond: str, body: str, input: Sequence[Any], written: Sequence[Variable]) -> list[Any]:
     """Build a Loop.
 
     Args:
@@ -458,4 +459,3 @@ class _Empty(TensorList):
     """
 
     first: TensorList = None  # type: ignore[assignment]
-

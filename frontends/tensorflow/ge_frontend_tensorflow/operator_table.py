@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,22 @@ class Described:
     defaults: Mapping[str, Any]
 
 
+_PRIVATE: dict[str, Any] = {
+    "_TfliteConstant": [[], ["output"], {"index": ["int"]}],
+    "_TfliteDequantize": [
+        ["x"],
+        ["output"],
+        {"scale": ["list(float)"], "zero_point": ["list(int)"], "axis": ["int"]},
+    ],
+    "_TfliteQuantize": [
+        ["x"],
+        ["output"],
+        {"scale": ["list(float)"], "zero_point": ["list(int)"], "axis": ["int"], "dtype": ["type"]},
+    ],
+}
+"""Nodes that this frontend makes of TFLite's operators; no file of TensorFlow has them."""
+
+
 @lru_cache(maxsize=1)
 def _rows() -> dict[str, Any]:
     text = (Path(__file__).parent / "operators.json").read_text(encoding="utf-8")
@@ -45,10 +61,10 @@ def _rows() -> dict[str, Any]:
     return rows
 
 
-@lru_cache(maxsize=None)
+@cache
 def described(name: str) -> Described | None:
     """The signature of an operator, None for one that is not known."""
-    row = _rows().get(name)
+    row = _rows().get(name) or _PRIVATE.get(name)
     if row is None:
         return None
     inputs, outputs, attributes = row

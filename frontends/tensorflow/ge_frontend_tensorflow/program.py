@@ -13,10 +13,10 @@ from .operator_table import described
 
 
 class Ref(NamedTuple):
-    """Result `index` of the node `node`."""
+    """Result `output` of the node `node`."""
 
     node: str
-    index: int
+    output: int
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Op:
 
     def attr(self, name: str) -> Message | None:
         """The AttrValue, None when the node does not have it."""
-        return self.proto.attr[name] if name in self.proto.attr else None
+        return self.proto.attr.get(name)
 
     def function(self, name: str) -> str:
         """The name of the function in an attribute."""

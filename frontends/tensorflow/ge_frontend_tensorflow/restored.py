@@ -74,7 +74,7 @@ def _restored(body: Body, ref: Ref) -> str | None:
     if node is None or node.op != "RestoreV2" or len(node.inputs) < 2:
         return None
     names = _texts(body, node.inputs[1])
-    return names[ref.index] if ref.index < len(names) else None
+    return names[ref.output] if ref.output < len(names) else None
 
 
 def _texts(body: Body, ref: Ref) -> list[str]:

@@ -32,7 +32,7 @@ def to_numpy(tensor: object) -> np.ndarray | None:
         tensor = tensor.value.read_value() if isinstance(tensor.value, tf.Variable) else tensor.value
     if not hasattr(tensor, "numpy"):
         raise InputError("a symbolic tensor is given", expected="a tensor with values")
-    if tensor.dtype == tf.string:  # type: ignore[union-attr]
+    if getattr(tensor, "dtype", None) == tf.string:
         raise InputError("a tensor of strings is given", expected="a tensor of numbers")
     array: np.ndarray = np.asarray(tensor)
     return array

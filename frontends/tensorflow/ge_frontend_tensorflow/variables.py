@@ -142,5 +142,5 @@ class Writes:
             node = body.nodes[ref.node]
             if node.op == "VarHandleOp":
                 return node.name
-            index = ref.index if node.op in ("IdentityN", "While", "StatelessWhile") else 0
+            index = ref.output if node.op in ("IdentityN", "While", "StatelessWhile") else 0
         return node.name

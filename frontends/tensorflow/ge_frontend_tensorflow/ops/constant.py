@@ -19,6 +19,9 @@ from ..variables import Variable
 
 @tf_op("Const", "HostConst", raw=True)
 def const(c: Call) -> Any:
+    """Const() -> output; value, dtype
+    HostConst() -> output; value, dtype
+    """
     proto = c.attr("value")
     constant = constant_of_proto(proto, c.node.name)
     if constant.type.dtype.kind == "complex":
@@ -33,19 +36,33 @@ def const(c: Call) -> Any:
 
 @tf_op(
     "Identity", "StopGradient", "PreventGradient", "CheckNumerics", "CheckNumericsV2", "Snapshot", "GuaranteeConst",
-    "DeepCopy", "PlaceholderWithDefault", "DebugGradientIdentity", "Copy", "CopyHost", raw=True,
+    "DeepCopy", "PlaceholderWithDefault", "Copy", "CopyHost", raw=True,
 )  # fmt: skip
 def identity(c: Call, input: Any) -> Any:
+    """Identity(input) -> output; T
+    StopGradient(input) -> output; T
+    PreventGradient(input) -> output; T, message
+    CheckNumerics(tensor) -> output; T, message
+    CheckNumericsV2(tensor) -> output; T, message
+    Snapshot(input) -> output; T
+    GuaranteeConst(input) -> output; T
+    DeepCopy(x) -> y; T
+    PlaceholderWithDefault(input) -> output; dtype, shape
+    Copy(input) -> output; T, tensor_name, debug_ops_spec
+    CopyHost(input) -> output; T, tensor_name, debug_ops_spec
+    """
     return input
 
 
 @tf_op("ReadVariableOp", raw=True)
 def read_variable(c: Call, resource: Any) -> Value:
+    """ReadVariableOp(resource) -> value; dtype"""
     return c.converter.store.read(_variable(c, resource))
 
 
 @tf_op("DisableCopyOnRead", raw=True)
 def disable_copy_on_read(c: Call, resource: Any) -> list[Any]:
+    """DisableCopyOnRead(resource)"""
     return []
 
 
@@ -57,6 +74,7 @@ def _variable(c: Call, resource: Any) -> Variable:
 
 @tf_op("VarHandleOp", raw=True)
 def var_handle(c: Call) -> Variable:
+    """VarHandleOp() -> resource; container, shared_name, debug_name, dtype, shape, allowed_devices"""
     name = c.node.name
     if name not in c.converter.handles:
         raise ModelImportError(f"nothing holds a value of the variable {name!r}", where=c.loc)
@@ -65,6 +83,9 @@ def var_handle(c: Call) -> Variable:
 
 @tf_op("VariableV2", "Variable", raw=True)
 def variable_v2(c: Call) -> Value:
+    """VariableV2() -> ref; shape, dtype, container, shared_name
+    Variable() -> ref; shape, dtype, container, shared_name
+    """
     name = c.node.name
     if name not in c.converter.handles:
         raise ModelImportError(f"nothing holds a value of the variable {name!r}", where=c.loc)
@@ -73,11 +94,15 @@ def variable_v2(c: Call) -> Value:
 
 @tf_op("VarIsInitializedOp", "IsVariableInitialized", raw=True)
 def is_initialized(c: Call, resource: Any) -> Value:
+    """VarIsInitializedOp(resource) -> is_initialized
+    IsVariableInitialized(ref) -> is_initialized; dtype
+    """
     return c.b.constant(True)
 
 
 @tf_op("VariableShape", raw=True)
 def variable_shape(c: Call, input: Any) -> Value:
+    """VariableShape(input) -> output; out_type"""
     shape = _variable(c, input).type.shape
     assert shape is not None
     return c.size_tensor(shape, c.dtype("out_type"))
@@ -85,6 +110,7 @@ def variable_shape(c: Call, input: Any) -> Value:
 
 @tf_op("AssignVariableOp", raw=True)
 def assign(c: Call, resource: Any, value: Value) -> list[Any]:
+    """AssignVariableOp(resource, value); dtype, validate_shape"""
     write(c, _variable(c, resource), value)
     return []
 
@@ -93,7 +119,9 @@ def write(c: Call, variable: Variable, value: Value) -> None:
     """Let a variable hold a value, whose sizes may be known only when the model runs."""
     shape = variable.type.shape
     assert shape is not None
-    same = len(shape) == value.rank and all(dims.equal(a, b) is not False for a, b in zip(shape, value.shape, strict=True))
+    same = len(shape) == value.rank and all(
+        dims.equal(a, b) is not False for a, b in zip(shape, value.shape, strict=True)
+    )
     if same and value.shape != shape:
         c.b.ge.Check(c.b.Equal(c.b.ints(value.shape), c.b.ints(shape)), message="a variable would change its shape")
         value = c.reshape(value, shape)
@@ -102,6 +130,7 @@ def write(c: Call, variable: Variable, value: Value) -> None:
 
 @tf_op("AssignAddVariableOp", raw=True)
 def assign_add(c: Call, resource: Any, value: Value) -> list[Any]:
+    """AssignAddVariableOp(resource, value); dtype"""
     store, variable = c.converter.store, _variable(c, resource)
     write(c, variable, c.b.Add(store.read(variable), value))
     return []
@@ -109,6 +138,7 @@ def assign_add(c: Call, resource: Any, value: Value) -> list[Any]:
 
 @tf_op("AssignSubVariableOp", raw=True)
 def assign_sub(c: Call, resource: Any, value: Value) -> list[Any]:
+    """AssignSubVariableOp(resource, value); dtype"""
     store, variable = c.converter.store, _variable(c, resource)
     write(c, variable, c.b.Sub(store.read(variable), value))
     return []
@@ -116,6 +146,7 @@ def assign_sub(c: Call, resource: Any, value: Value) -> list[Any]:
 
 @tf_op("ResourceCountUpTo", raw=True)
 def count_up_to(c: Call, resource: Any) -> Value:
+    """ResourceCountUpTo(resource) -> output; limit, T"""
     store, variable = c.converter.store, _variable(c, resource)
     before = store.read(variable)
     c.b.ge.Check(c.b.Less(before, c.like(c.attr("limit"), before)), message="the counter has reached its limit")
@@ -128,6 +159,13 @@ def count_up_to(c: Call, resource: Any) -> Value:
     "ResourceScatterUpdate", raw=True,
 )  # fmt: skip
 def resource_scatter(c: Call, resource: Any, indices: Value, updates: Value) -> list[Any]:
+    """ResourceScatterAdd(resource, indices, updates); dtype, Tindices
+    ResourceScatterSub(resource, indices, updates); dtype, Tindices
+    ResourceScatterMul(resource, indices, updates); dtype, Tindices
+    ResourceScatterMin(resource, indices, updates); dtype, Tindices
+    ResourceScatterMax(resource, indices, updates); dtype, Tindices
+    ResourceScatterUpdate(resource, indices, updates); dtype, Tindices
+    """
     store, variable = c.converter.store, _variable(c, resource)
     data = store.read(variable)
     rows = c.unsqueeze(c.int64(indices), indices.rank)
@@ -136,11 +174,32 @@ def resource_scatter(c: Call, resource: Any, indices: Value, updates: Value) -> 
     return []
 
 
+@tf_op("ResourceScatterDiv", raw=True)
+def resource_scatter_div(c: Call, resource: Any, indices: Value, updates: Value) -> list[Any]:
+    """ResourceScatterDiv(resource, indices, updates); dtype, Tindices"""
+    store, variable = c.converter.store, _variable(c, resource)
+    data = store.read(variable)
+    if not data.dtype.is_float:
+        raise c.unsupported("integers")
+    rows = c.unsqueeze(c.int64(indices), indices.rank)
+    divisors = scatter_nd(
+        c, c.full(data.shape, 1, data.dtype), rows, c.expand(updates, (*indices.shape, *data.shape[1:])), "Mul"
+    )
+    store.write(variable, c.b.Div(data, divisors))
+    return []
+
+
 @tf_op(
     "ResourceScatterNdUpdate", "ResourceScatterNdAdd", "ResourceScatterNdSub", "ResourceScatterNdMin",
     "ResourceScatterNdMax", raw=True,
 )  # fmt: skip
 def resource_scatter_nd(c: Call, ref: Any, indices: Value, updates: Value) -> list[Any]:
+    """ResourceScatterNdUpdate(ref, indices, updates); T, Tindices, use_locking, bad_indices_policy
+    ResourceScatterNdAdd(ref, indices, updates); T, Tindices, use_locking, bad_indices_policy
+    ResourceScatterNdSub(ref, indices, updates); T, Tindices, use_locking, bad_indices_policy
+    ResourceScatterNdMin(ref, indices, updates); T, Tindices, use_locking, bad_indices_policy
+    ResourceScatterNdMax(ref, indices, updates); T, Tindices, use_locking, bad_indices_policy
+    """
     store, variable = c.converter.store, _variable(c, ref)
     data = store.read(variable)
     rows = c.int64(indices)
@@ -160,6 +219,7 @@ def scatter_nd(c: Call, data: Value, rows: Value, updates: Value, kind: str) -> 
 
 @tf_op("ResourceGather", raw=True)
 def resource_gather(c: Call, resource: Any, indices: Value) -> Value:
+    """ResourceGather(resource, indices) -> output; batch_dims, validate_indices, dtype, Tindices"""
     from .indexing import gather
 
     data = c.converter.store.read(_variable(c, resource))
@@ -168,16 +228,19 @@ def resource_gather(c: Call, resource: Any, indices: Value) -> Value:
 
 @tf_op("ResourceGatherNd", raw=True)
 def resource_gather_nd(c: Call, resource: Any, indices: Value) -> Value:
+    """ResourceGatherNd(resource, indices) -> output; dtype, Tindices"""
     return c.b.GatherND(c.converter.store.read(_variable(c, resource)), c.int64(indices))
 
 
 @tf_op("IdentityN", raw=True)
 def identity_n(c: Call, input: Sequence[Any]) -> list[Any]:
+    """IdentityN(input...) -> output...; T"""
     return list(input)
 
 
 @tf_op("Fill")
 def fill(c: Call, dims: Value, value: Value) -> Value:
+    """Fill(dims, value) -> output; T, index_type"""
     return filled(c, dims, value)
 
 
@@ -188,12 +251,13 @@ def filled(c: Call, shape: Value, value: Value) -> Value:
         raise c.unsupported("a shape of unknown rank")
     array = c.array(value)
     if array is not None:
-        return c.full(sizes, array.reshape(())[()], value.dtype)
+        return c.full(sizes, array.reshape(-1)[0], value.dtype)
     return c.expand(value, sizes)
 
 
 @tf_op("Empty")
 def empty(c: Call, shape: Value) -> Value:
+    """Empty(shape) -> output; dtype, init"""
     sizes = c.sizes(shape)
     if sizes is None:
         raise c.unsupported("a shape of unknown rank")
@@ -202,6 +266,7 @@ def empty(c: Call, shape: Value) -> Value:
 
 @tf_op("ZerosLike", complex=True, raw=True)
 def zeros_like(c: Call, x: Any) -> Any:
+    """ZerosLike(x) -> y; T"""
     from dataclasses import replace
 
     from ..tensor_list import TensorList
@@ -215,11 +280,13 @@ def zeros_like(c: Call, x: Any) -> Any:
 
 @tf_op("OnesLike")
 def ones_like(c: Call, x: Value) -> Value:
+    """OnesLike(x) -> y; T"""
     return c.full(x.shape, 1, x.dtype)
 
 
 @tf_op("FakeParam", raw=True)
 def fake_param(c: Call) -> Any:
+    """FakeParam() -> output; dtype, shape"""
     shape = c.attr("shape")
     if shape is None or None in shape:
         shape = tuple(size or 0 for size in shape or ())
@@ -228,6 +295,7 @@ def fake_param(c: Call) -> Any:
 
 @tf_op("EnsureShape")
 def ensure_shape(c: Call, input: Value) -> Value:
+    """EnsureShape(input) -> output; shape, T"""
     wanted = c.attr("shape")
     if wanted is None:
         return input
@@ -246,6 +314,7 @@ def ensure_shape(c: Call, input: Value) -> Value:
 
 @tf_op("LinSpace")
 def lin_space(c: Call, start: Value, stop: Value, num: Value) -> Value:
+    """LinSpace(start, stop, num) -> output; T, Tidx"""
     import numpy as np
 
     count, first, last = c.sizes(num), c.array(start), c.array(stop)
@@ -270,6 +339,7 @@ def lin_space(c: Call, start: Value, stop: Value, num: Value) -> Value:
 
 @tf_op("Range")
 def range_(c: Call, start: Value, limit: Value, delta: Value) -> Value:
+    """Range(start, limit, delta) -> output; Tidx"""
     dtype = start.dtype
     if dtype.is_integer and dtype.name not in ("int32", "int64", "int16"):
         wide = [c.int64(v) for v in (start, limit, delta)]

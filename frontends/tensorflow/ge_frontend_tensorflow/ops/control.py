@@ -20,6 +20,9 @@ from ..variables import Variable
 
 @tf_op("PartitionedCall", "StatefulPartitionedCall", raw=True)
 def call(c: Call, args: Sequence[Any]) -> list[Any]:
+    """PartitionedCall(args...) -> output...; Tin, Tout, f, config, config_proto, executor_type
+    StatefulPartitionedCall(args...) -> output...; Tin, Tout, f, config, config_proto, executor_type
+    """
     return placed(c, c.b, c.attr("f"), args)
 
 
@@ -35,6 +38,9 @@ def placed(c: Call, b: Builder, name: str, args: Sequence[Any]) -> list[Any]:
 
 @tf_op("If", "StatelessIf", raw=True)
 def if_(c: Call, cond: Value, input: Sequence[Any]) -> list[Any]:
+    """If(cond, input...) -> output...; Tcond, Tin, Tout, then_branch, else_branch, output_shapes
+    StatelessIf(cond, input...) -> output...; Tcond, Tin, Tout, then_branch, else_branch, output_shapes
+    """
     then, other = c.attr("then_branch"), c.attr("else_branch")
     known = c.array(cond)
     if known is not None:
@@ -51,6 +57,9 @@ def truth(c: Call, cond: Value) -> Value:
 
 @tf_op("Case", "StatelessCase", raw=True)
 def case(c: Call, branch_index: Value, input: Sequence[Any]) -> list[Any]:
+    """Case(branch_index, input...) -> output...; Tin, Tout, branches, output_shapes
+    StatelessCase(branch_index, input...) -> output...; Tin, Tout, branches, output_shapes
+    """
     names = c.attr("branches")
     known = c.array(branch_index)
     if known is not None:
@@ -123,30 +132,39 @@ def _either(c: Call, b: Builder, cond: Value, then: Any, other: Any, written: Se
 
 @tf_op("While", "StatelessWhile", raw=True)
 def while_(c: Call, input: Sequence[Any]) -> list[Any]:
+    """While(input...) -> output...; T, cond, body, output_shapes, parallel_iterations
+    StatelessWhile(input...) -> output...; T, cond, body, output_shapes, parallel_iterations
+    """
     written = _written(c, [c.attr("cond"), c.attr("body")], input)
     return convert_while(c, c.attr("cond"), c.attr("body"), input, written)
 
 
 @tf_op("NoOp", "ControlTrigger", raw=True)
 def no_op(c: Call) -> list[Any]:
+    """NoOp()
+    ControlTrigger()
+    """
     return []
 
 
 @tf_op("Assert", raw=True)
 def assert_(c: Call, condition: Value, data: Sequence[Any]) -> list[Any]:
+    """Assert(condition, data...); T, summarize"""
     c.b.ge.Check(condition, message="an assertion of the model failed")
     return []
 
 
 @tf_op("DeviceIndex")
 def device_index(c: Call) -> Value:
+    """DeviceIndex() -> index; device_names"""
     names = c.attr("device_names")
     return c.b.constant(np.int32(names.index("CPU") if "CPU" in names else len(names)))
 
 
 @tf_op("For", raw=True)
 def for_(c: Call, start: Value, limit: Value, delta: Value, input: Sequence[Any]) -> list[Any]:
-    first, last, step = (c.int(v, "a bound") for v in (start, limit, delta))
+    """For(start, limit, delta, input...) -> output...; T, body"""
+    first, last, step = (c.whole(v, "a bound") for v in (start, limit, delta))
     values = list(input)
     body = c.attr("body")
     if step == 0:

@@ -54,11 +54,18 @@ def depthwise_kernel(c: Call, filter: Value) -> Value:
 
 @tf_op("Conv2D", "Conv3D")
 def conv(c: Call, input: Value, filter: Value) -> Value:
+    """Conv2D(input, filter) -> output; T, strides, use_cudnn_on_gpu, padding, explicit_paddings, data_format,
+        dilations
+    Conv3D(input, filter) -> output; T, strides, padding, data_format, dilations
+    """
     return convolved(c, input, filter, depthwise=False)
 
 
 @tf_op("Conv")
 def conv_any(c: Call, input: Value, filter: Value) -> Value:
+    """Conv(input, filter) -> output; T, strides, padding, explicit_paddings, data_format, dilations, batch_dims,
+    groups
+    """
     if c.attr("batch_dims") != 1:
         raise c.unsupported("more than one batch axis")
     last = c.attr("data_format") == "CHANNELS_LAST"
@@ -76,6 +83,7 @@ def conv_any(c: Call, input: Value, filter: Value) -> Value:
 
 @tf_op("DepthwiseConv2dNative")
 def depthwise_conv(c: Call, input: Value, filter: Value) -> Value:
+    """DepthwiseConv2dNative(input, filter) -> output; T, strides, padding, explicit_paddings, data_format, dilations"""
     return convolved(c, input, filter, depthwise=True)
 
 
@@ -120,6 +128,7 @@ def convolved(c: Call, input: Value, filter: Value, *, depthwise: bool) -> Value
 
 @tf_op("SpaceToBatchND")
 def space_to_batch_nd(c: Call, input: Value, block_shape: Value, paddings: Value) -> Value:
+    """SpaceToBatchND(input, block_shape, paddings) -> output; T, Tblock_shape, Tpaddings"""
     block = c.ints(block_shape, "a block shape")
     flat = c.sizes(paddings)
     assert flat is not None
@@ -132,6 +141,7 @@ def space_to_batch_nd(c: Call, input: Value, block_shape: Value, paddings: Value
 
 @tf_op("SpaceToBatch")
 def space_to_batch(c: Call, input: Value, paddings: Value) -> Value:
+    """SpaceToBatch(input, paddings) -> output; T, Tpaddings, block_size"""
     flat = c.sizes(paddings)
     assert flat is not None
     return _space_to_batch(c, input, [c.attr("block_size")] * 2, list(zip(flat[::2], flat[1::2], strict=True)))
@@ -165,6 +175,7 @@ def _divided(c: Call, size: Size, block: int) -> Size:
 
 @tf_op("BatchToSpaceND")
 def batch_to_space_nd(c: Call, input: Value, block_shape: Value, crops: Value) -> Value:
+    """BatchToSpaceND(input, block_shape, crops) -> output; T, Tblock_shape, Tcrops"""
     block = c.ints(block_shape, "a block shape")
     flat = c.sizes(crops)
     assert flat is not None
@@ -175,6 +186,7 @@ def batch_to_space_nd(c: Call, input: Value, block_shape: Value, crops: Value) -
 
 @tf_op("BatchToSpace")
 def batch_to_space(c: Call, input: Value, crops: Value) -> Value:
+    """BatchToSpace(input, crops) -> output; T, block_size, Tidx"""
     flat = c.sizes(crops)
     assert flat is not None
     return _batch_to_space(c, input, [c.attr("block_size")] * 2, list(zip(flat[::2], flat[1::2], strict=True)))
@@ -202,9 +214,7 @@ def _dilated(c: Call, x: Value, block: Sequence[int], crops: Sequence[tuple[Size
     spaced = c.converter.spaced.get(x)
     if spaced is None or spaced.filter is None or list(spaced.block) != list(block):
         return None
-    pads = [
-        (a - before, z - after) for (a, z), (before, after) in zip(spaced.paddings, crops, strict=True)
-    ]
+    pads = [(a - before, z - after) for (a, z), (before, after) in zip(spaced.paddings, crops, strict=True)]
     if not all(isinstance(a, int) and isinstance(z, int) and a >= 0 and z >= 0 for a, z in pads):
         return None
     filter, source = spaced.filter, to_first(c, spaced.source)
@@ -219,16 +229,19 @@ def _dilated(c: Call, x: Value, block: Sequence[int], crops: Sequence[tuple[Size
 
 @tf_op("Conv2DBackpropInput", "Conv3DBackpropInputV2")
 def conv_transposed(c: Call, input_sizes: Value, filter: Value, out_backprop: Value) -> Value:
+    """Conv2DBackpropInput(input_sizes, filter, out_backprop) -> output; T, strides, use_cudnn_on_gpu, padding,
+        explicit_paddings, data_format, dilations
+    Conv3DBackpropInputV2(input_sizes, filter, out_backprop) -> output; T, strides, padding, data_format,
+        dilations, Tshape
+    """
     return _transposed(c, c.sizes(input_sizes), filter, out_backprop)
-
-
-@tf_op("Conv3DBackpropInput")
-def conv3d_transposed(c: Call, input: Value, filter: Value, out_backprop: Value) -> Value:
-    return _transposed(c, list(input.shape), filter, out_backprop)
 
 
 @tf_op("DepthwiseConv2dNativeBackpropInput")
 def depthwise_transposed(c: Call, input_sizes: Value, filter: Value, out_backprop: Value) -> Value:
+    """DepthwiseConv2dNativeBackpropInput(input_sizes, filter, out_backprop) -> output; T, strides, padding,
+    explicit_paddings, data_format, dilations
+    """
     sizes = c.sizes(input_sizes)
     return _transposed(c, sizes, filter, out_backprop, depthwise=True)
 
@@ -322,6 +335,10 @@ def _conv_transpose(
 
 @tf_op("_FusedConv2D")
 def fused_conv(c: Call, input: Value, filter: Value, args: Sequence[Value], host_args: Sequence[Value]) -> Value:
+    """_FusedConv2D(input, filter, args..., host_args...) -> output; T, TArgs, num_args, num_host_args, strides,
+    padding, explicit_paddings, data_format, filter_format, dilations, use_cudnn_on_gpu, fused_ops, epsilon,
+    leakyrelu_alpha
+    """
     result = convolved(c, input, filter, depthwise=False)
     for name in c.attr("fused_ops"):
         if name == "BiasAdd":
@@ -348,6 +365,7 @@ def activated(c: Call, x: Value, name: str) -> Value:
 
 @tf_op("Dilation2D")
 def dilation(c: Call, input: Value, filter: Value) -> Value:
+    """Dilation2D(input, filter) -> output; T, strides, rates, padding"""
     from .pool import window_slices
 
     strides, rates = c.attr("strides")[1:-1], c.attr("rates")[1:-1]

@@ -12,7 +12,10 @@ from ..registry import tf_op
 
 @tf_op("CTCGreedyDecoder")
 def greedy_decoder(c: Call, inputs: Value, sequence_length: Value) -> list[Value]:
-    """Best classes [T, B] without blanks, repetitions merged; indices, values and shape of a sparse tensor."""
+    """CTCGreedyDecoder(inputs, sequence_length) -> decoded_indices, decoded_values, decoded_shape, log_probability;
+        merge_repeated, blank_index, T
+
+    Best classes [T, B] without blanks, repetitions merged; indices, values and shape of a sparse tensor."""
     b = c.b
     times, batch, classes = inputs.shape
     blank = c.attr("blank_index")

@@ -25,6 +25,7 @@ def _stacked(c: Call, parts: list[Value]) -> Value:
 
 @tf_op("RGBToHSV")
 def rgb_to_hsv(c: Call, images: Value) -> Value:
+    """RGBToHSV(images) -> output; T"""
     b = c.b
     red, green, blue = _channels(c, images)
     high, low = b.Max([red, green, blue]), b.Min([red, green, blue])
@@ -45,6 +46,7 @@ def rgb_to_hsv(c: Call, images: Value) -> Value:
 
 @tf_op("HSVToRGB")
 def hsv_to_rgb(c: Call, images: Value) -> Value:
+    """HSVToRGB(images) -> output; T"""
     hue, saturation, value = _channels(c, images)
     return _stacked(c, _of_hue(c, hue, saturation, value))
 
@@ -67,6 +69,7 @@ def _of_hue(c: Call, hue: Value, saturation: Value, value: Value) -> list[Value]
 
 @tf_op("AdjustContrastv2")
 def adjust_contrast(c: Call, images: Value, contrast_factor: Value) -> Value:
+    """AdjustContrastv2(images, contrast_factor) -> output; T"""
     b = c.b
     axes = b.ints(images.rank - 3, images.rank - 2)
     mean = b.ReduceMean(images, axes, keepdims=1)
@@ -75,6 +78,7 @@ def adjust_contrast(c: Call, images: Value, contrast_factor: Value) -> Value:
 
 @tf_op("AdjustHue")
 def adjust_hue(c: Call, images: Value, delta: Value) -> Value:
+    """AdjustHue(images, delta) -> output; T"""
     b = c.b
     hsv = rgb_to_hsv(c, images)
     hue, saturation, value = _channels(c, hsv)
@@ -84,6 +88,7 @@ def adjust_hue(c: Call, images: Value, delta: Value) -> Value:
 
 @tf_op("AdjustSaturation")
 def adjust_saturation(c: Call, images: Value, scale: Value) -> Value:
+    """AdjustSaturation(images, scale) -> output; T"""
     b = c.b
     hue, saturation, value = _channels(c, rgb_to_hsv(c, images))
     saturation = b.Clip(b.Mul(saturation, c.cast(scale, images.dtype)), c.like(0, saturation), c.like(1, saturation))
@@ -93,9 +98,7 @@ def adjust_saturation(c: Call, images: Value, scale: Value) -> Value:
 # --- boxes --------------------------------------------------------------------------------------------------------
 
 
-def _selected(
-    c: Call, boxes: Value, scores: Value, limit: Value, overlap: Value | float, least: Value | None
-) -> Value:
+def _selected(c: Call, boxes: Value, scores: Value, limit: Value, overlap: Value | float, least: Value | None) -> Value:
     """Places of the boxes that stay, best first."""
     b = c.b
     threshold = c.number(overlap, _FLOAT) if isinstance(overlap, float) else c.cast(overlap, _FLOAT)
@@ -111,11 +114,13 @@ def _selected(
 
 @tf_op("NonMaxSuppression")
 def nms(c: Call, boxes: Value, scores: Value, max_output_size: Value) -> Value:
+    """NonMaxSuppression(boxes, scores, max_output_size) -> selected_indices; iou_threshold"""
     return c.cast(_selected(c, boxes, scores, max_output_size, float(c.attr("iou_threshold")), None), _INT32)
 
 
 @tf_op("NonMaxSuppressionV2")
 def nms_v2(c: Call, boxes: Value, scores: Value, max_output_size: Value, iou_threshold: Value) -> Value:
+    """NonMaxSuppressionV2(boxes, scores, max_output_size, iou_threshold) -> selected_indices; T, T_threshold"""
     return c.cast(_selected(c, boxes, scores, max_output_size, iou_threshold, None), _INT32)
 
 
@@ -123,6 +128,9 @@ def nms_v2(c: Call, boxes: Value, scores: Value, max_output_size: Value, iou_thr
 def nms_v3(
     c: Call, boxes: Value, scores: Value, max_output_size: Value, iou_threshold: Value, score_threshold: Value
 ) -> Value:
+    """NonMaxSuppressionV3(boxes, scores, max_output_size, iou_threshold, score_threshold) -> selected_indices; T,
+    T_threshold
+    """
     return c.cast(_selected(c, boxes, scores, max_output_size, iou_threshold, score_threshold), _INT32)
 
 
@@ -130,6 +138,9 @@ def nms_v3(
 def nms_v4(
     c: Call, boxes: Value, scores: Value, max_output_size: Value, iou_threshold: Value, score_threshold: Value
 ) -> list[Value]:
+    """NonMaxSuppressionV4(boxes, scores, max_output_size, iou_threshold, score_threshold) -> selected_indices,
+    valid_outputs; T, T_threshold, pad_to_max_output_size
+    """
     found = _selected(c, boxes, scores, max_output_size, iou_threshold, score_threshold)
     return [c.cast(_filled(c, found, max_output_size), _INT32), c.scalar(found.shape[0], _INT32)]
 
@@ -153,6 +164,9 @@ def nms_v5(
     score_threshold: Value,
     soft_nms_sigma: Value,
 ) -> list[Value]:
+    """NonMaxSuppressionV5(boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma) ->
+    selected_indices, selected_scores, valid_outputs; T, pad_to_max_output_size
+    """
     sigma = c.array(soft_nms_sigma)
     if sigma is None or float(sigma) != 0:
         raise c.unsupported("soft suppression")
@@ -172,12 +186,15 @@ def combined_nms(
     iou_threshold: Value,
     score_threshold: Value,
 ) -> list[Value]:
+    """CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold,
+    score_threshold) -> nmsed_boxes, nmsed_scores, nmsed_classes, valid_detections; pad_per_class, clip_boxes
+    """
     b = c.b
     batch, count, kinds, _ = boxes.shape
     classes = scores.shape[2]
     if kinds != 1:
         raise c.unsupported("boxes of their own for each class")
-    each, total = c.int(max_output_size_per_class, "a limit"), c.int(max_total_size, "a limit")
+    each, total = c.whole(max_output_size_per_class, "a limit"), c.whole(max_total_size, "a limit")
     size = min(total, each * classes) if c.attr("pad_per_class") and isinstance(classes, int) else total
     flat_boxes = c.reshape(boxes, (batch, count, 4))
     by_class = c.transpose(scores, (0, 2, 1))
@@ -201,4 +218,3 @@ def combined_nms(
         b.Where(c.unsqueeze(real, 2), box, zero), b.Where(real, best, zero), b.Where(real, kind, zero),
         c.cast(valid, _INT32),
     ]  # fmt: skip
-

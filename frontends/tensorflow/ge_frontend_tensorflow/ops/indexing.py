@@ -21,6 +21,7 @@ Either = Value | ComplexPair
 
 @tf_op("Gather", complex=True)
 def gather_v1(c: Call, params: Either, indices: Value) -> Either:
+    """Gather(params, indices) -> output; validate_indices, Tparams, Tindices"""
     if isinstance(params, ComplexPair):
         return ComplexPair(gather(c, params.parts, indices, 0, 0))
     return gather(c, params, indices, 0, 0)
@@ -28,8 +29,9 @@ def gather_v1(c: Call, params: Either, indices: Value) -> Either:
 
 @tf_op("GatherV2", complex=True)
 def gather_v2(c: Call, params: Either, indices: Value, axis: Value) -> Either:
+    """GatherV2(params, indices, axis) -> output; batch_dims, Tparams, Tindices, Taxis"""
     count = params.parts.rank - 1 if isinstance(params, ComplexPair) else params.rank
-    place = c.axis(c.int(axis, "an axis"), count)
+    place = c.axis(c.whole(axis, "an axis"), count)
     batch = c.attr("batch_dims")
     batch = batch + indices.rank if batch < 0 else batch
     if isinstance(params, ComplexPair):
@@ -76,6 +78,7 @@ def gather(c: Call, params: Value, indices: Value, axis: int, batch: int) -> Val
 
 @tf_op("GatherNd")
 def gather_nd(c: Call, params: Value, indices: Value) -> Value:
+    """GatherNd(params, indices) -> output; Tparams, Tindices, bad_indices_policy"""
     if not isinstance(indices.shape[-1], int):
         raise c.unsupported("indices of an unknown number of axes")
     if indices.shape[-1] == 0:
@@ -85,6 +88,7 @@ def gather_nd(c: Call, params: Value, indices: Value) -> Value:
 
 @tf_op("ScatterNd")
 def scatter_nd_new(c: Call, indices: Value, updates: Value, shape: Value) -> Value:
+    """ScatterNd(indices, updates, shape) -> output; T, Tindices, bad_indices_policy"""
     sizes = c.sizes(shape)
     if sizes is None:
         raise c.unsupported("a shape of unknown rank")
@@ -97,22 +101,34 @@ def scatter_nd_new(c: Call, indices: Value, updates: Value, shape: Value) -> Val
 
 @tf_op("ScatterNdNonAliasingAdd")
 def scatter_nd_add(c: Call, input: Value, indices: Value, updates: Value) -> Value:
+    """ScatterNdNonAliasingAdd(input, indices, updates) -> output; T, Tindices, bad_indices_policy"""
     return scatter_nd(c, input, c.int64(indices), updates, "Add")
 
 
 @tf_op("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMin", "TensorScatterMax")
 def tensor_scatter(c: Call, tensor: Value, indices: Value, updates: Value) -> Value:
+    """TensorScatterUpdate(tensor, indices, updates) -> output; T, Tindices, bad_indices_policy
+    TensorScatterAdd(tensor, indices, updates) -> output; T, Tindices, bad_indices_policy
+    TensorScatterSub(tensor, indices, updates) -> output; T, Tindices, bad_indices_policy
+    TensorScatterMin(tensor, indices, updates) -> output; T, Tindices, bad_indices_policy
+    TensorScatterMax(tensor, indices, updates) -> output; T, Tindices, bad_indices_policy
+    """
     return scatter_nd(c, tensor, c.int64(indices), updates, c.name.removeprefix("TensorScatter"))
 
 
 @tf_op("InplaceUpdate", "InplaceAdd", "InplaceSub")
 def inplace(c: Call, x: Value, i: Value, v: Value) -> Value:
+    """InplaceUpdate(x, i, v) -> y; T
+    InplaceAdd(x, i, v) -> y; T
+    InplaceSub(x, i, v) -> y; T
+    """
     rows = c.unsqueeze(c.int64(i), i.rank)
     return scatter_nd(c, x, rows, v, c.name.removeprefix("Inplace"))
 
 
 @tf_op("OneHot")
 def one_hot(c: Call, indices: Value, depth: Value, on_value: Value, off_value: Value) -> Value:
+    """OneHot(indices, depth, on_value, off_value) -> output; axis, T, TI"""
     axis = c.axis(c.attr("axis"), indices.rank + 1)
     return one_hot_of(c, indices, c.size(depth), on_value, off_value, axis)
 
@@ -128,17 +144,24 @@ def one_hot_of(c: Call, indices: Value, depth: Size, on: Value, off: Value, axis
 
 @tf_op("Where")
 def where(c: Call, condition: Value) -> Value:
+    """Where(input) -> index; T"""
     x = condition if condition.dtype == BOOL else c.b.Not(c.b.Equal(condition, c.like(0, condition)))
     return c.transpose(c.b.NonZero(x), (1, 0))
 
 
 @tf_op("Unique", "UniqueWithCounts")
 def unique(c: Call, x: Value) -> list[Value]:
+    """Unique(x) -> y, idx; T, out_idx
+    UniqueWithCounts(x) -> y, idx, count; T, out_idx
+    """
     return _unique(c, x, None)
 
 
 @tf_op("UniqueV2", "UniqueWithCountsV2")
 def unique_v2(c: Call, x: Value, axis: Value) -> list[Value]:
+    """UniqueV2(x, axis) -> y, idx; T, Taxis, out_idx
+    UniqueWithCountsV2(x, axis) -> y, idx, count; T, Taxis, out_idx
+    """
     axes = c.ints(axis, "an axis")
     return _unique(c, x, axes[0] if axes and x.rank > 1 else None)
 
@@ -153,6 +176,7 @@ def _unique(c: Call, x: Value, axis: int | None) -> list[Value]:
 
 @tf_op("ListDiff")
 def list_diff(c: Call, x: Value, y: Value) -> tuple[Value, Value]:
+    """ListDiff(x, y) -> out, idx; T, out_idx"""
     b = c.b
     same = b.Equal(c.unsqueeze(x, 1), c.unsqueeze(y, 0))
     hit = b.ReduceMax(b.Concat([same, c.full((x.shape[0], 1), False, BOOL)], axis=1), b.ints(1), keepdims=0)
@@ -162,12 +186,16 @@ def list_diff(c: Call, x: Value, y: Value) -> tuple[Value, Value]:
 
 @tf_op("LowerBound", "UpperBound")
 def bound(c: Call, sorted_inputs: Value, values: Value) -> Value:
+    """LowerBound(sorted_inputs, values) -> output; T, out_type
+    UpperBound(sorted_inputs, values) -> output; T, out_type
+    """
     found = c.b.ge.SearchSorted(sorted_inputs, values, right=int(c.name == "UpperBound"))
     return c.cast(found, c.dtype("out_type"))
 
 
 @tf_op("Bucketize")
 def bucketize(c: Call, input: Value) -> Value:
+    """Bucketize(input) -> output; T, boundaries"""
     float32 = DType.of("float32")
     edges = np.array(c.attr("boundaries"), np.float32)
     flat = c.reshape(c.cast(input, float32), (dims.product(input.shape),))
@@ -177,6 +205,7 @@ def bucketize(c: Call, input: Value) -> Value:
 
 @tf_op("TopKV2")
 def top_k_v2(c: Call, input: Value, k: Value) -> list[Value]:
+    """TopKV2(input, k) -> values, indices; sorted, T, Tk, index_type"""
     return _top_k(c, input, c.size(k), c.dtype("index_type"))
 
 
@@ -187,6 +216,9 @@ def _top_k(c: Call, x: Value, k: Size, dtype: DType) -> list[Value]:
 
 @tf_op("ApproxTopK")
 def approx_top_k(c: Call, input: Value) -> list[Value]:
+    """ApproxTopK(input) -> values, indices; k, reduction_dimension, recall_target, is_max_k,
+    reduction_input_size_override, aggregate_to_topk, T
+    """
     axis = c.axis(c.attr("reduction_dimension"), input.rank)
     k = c.attr("k")
     values, places = c.b.TopK(input, c.b.ints(k), axis=axis, largest=int(c.attr("is_max_k")), sorted=1)
@@ -195,11 +227,13 @@ def approx_top_k(c: Call, input: Value) -> list[Value]:
 
 @tf_op("InTopK")
 def in_top_k(c: Call, predictions: Value, targets: Value) -> Value:
+    """InTopK(predictions, targets) -> precision; k, T"""
     return _in_top_k(c, predictions, targets, c.number(c.attr("k"), INT64))
 
 
 @tf_op("InTopKV2")
 def in_top_k_v2(c: Call, predictions: Value, targets: Value, k: Value) -> Value:
+    """InTopKV2(predictions, targets, k) -> precision; T"""
     return _in_top_k(c, predictions, targets, c.int64(k))
 
 
@@ -222,6 +256,12 @@ _REDUCTIONS = {"Sum": "sum", "Prod": "prod", "Min": "min", "Max": "max", "Mean":
 
 @tf_op("SegmentSum", "SegmentProd", "SegmentMin", "SegmentMax", "SegmentMean")
 def segment(c: Call, data: Value, segment_ids: Value) -> Value:
+    """SegmentSum(data, segment_ids) -> output; T, Tindices
+    SegmentProd(data, segment_ids) -> output; T, Tindices
+    SegmentMin(data, segment_ids) -> output; T, Tindices
+    SegmentMax(data, segment_ids) -> output; T, Tindices
+    SegmentMean(data, segment_ids) -> output; T, Tindices
+    """
     ids = c.int64(segment_ids)
     count = _segment_count(c, ids)
     return _segments(c, data, ids, count, c.name.removeprefix("Segment"), fill=0)
@@ -241,11 +281,21 @@ def _segment_count(c: Call, ids: Value) -> Size:
 
 @tf_op("UnsortedSegmentSum", "UnsortedSegmentProd", "UnsortedSegmentMin", "UnsortedSegmentMax")
 def unsorted_segment(c: Call, data: Value, segment_ids: Value, num_segments: Value) -> Value:
+    """UnsortedSegmentSum(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    UnsortedSegmentProd(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    UnsortedSegmentMin(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    UnsortedSegmentMax(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    """
     return _unsorted(c, data, segment_ids, c.size(num_segments), c.name.removeprefix("UnsortedSegment"))
 
 
 @tf_op("SegmentSumV2", "SegmentProdV2", "SegmentMinV2", "SegmentMaxV2")
 def segment_v2(c: Call, data: Value, segment_ids: Value, num_segments: Value) -> Value:
+    """SegmentSumV2(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    SegmentProdV2(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    SegmentMinV2(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    SegmentMaxV2(data, segment_ids, num_segments) -> output; T, Tindices, Tnumsegments
+    """
     kind = c.name.removeprefix("Segment").removesuffix("V2")
     return _unsorted(c, data, segment_ids, c.size(num_segments), kind)
 
@@ -280,12 +330,23 @@ def _segments(c: Call, data: Value, ids: Value, count: Size, kind: str, fill: fl
 
 @tf_op("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN")
 def sparse_segment(c: Call, data: Value, indices: Value, segment_ids: Value) -> Value:
+    """SparseSegmentSum(data, indices, segment_ids) -> output; T, Tidx, Tsegmentids, sparse_gradient
+    SparseSegmentMean(data, indices, segment_ids) -> output; T, Tidx, Tsegmentids, sparse_gradient
+    SparseSegmentSqrtN(data, indices, segment_ids) -> output; T, Tidx, Tsegmentids, sparse_gradient
+    """
     ids = c.int64(segment_ids)
     return _sparse_segment(c, data, indices, ids, _segment_count(c, ids))
 
 
 @tf_op("SparseSegmentSumWithNumSegments", "SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments")
 def sparse_segment_counted(c: Call, data: Value, indices: Value, segment_ids: Value, num_segments: Value) -> Value:
+    """SparseSegmentSumWithNumSegments(data, indices, segment_ids, num_segments) -> output; T, Tidx, Tnumsegments,
+        Tsegmentids, sparse_gradient
+    SparseSegmentMeanWithNumSegments(data, indices, segment_ids, num_segments) -> output; T, Tidx, Tnumsegments,
+        Tsegmentids, sparse_gradient
+    SparseSegmentSqrtNWithNumSegments(data, indices, segment_ids, num_segments) -> output; T, Tidx, Tnumsegments,
+        Tsegmentids, sparse_gradient
+    """
     return _sparse_segment(c, data, indices, c.int64(segment_ids), c.size(num_segments))
 
 
@@ -305,6 +366,7 @@ def _sparse_segment(c: Call, data: Value, indices: Value, ids: Value, count: Siz
 
 @tf_op("DynamicPartition")
 def dynamic_partition(c: Call, data: Value, partitions: Value) -> list[Value]:
+    """DynamicPartition(data, partitions) -> outputs...; num_partitions, T"""
     b = c.b
     total = dims.product(partitions.shape)
     flat = c.reshape(partitions, (total,))
@@ -317,6 +379,9 @@ def dynamic_partition(c: Call, data: Value, partitions: Value) -> list[Value]:
 
 @tf_op("DynamicStitch", "ParallelDynamicStitch")
 def dynamic_stitch(c: Call, indices: Sequence[Value], data: Sequence[Value]) -> Value:
+    """DynamicStitch(indices..., data...) -> merged; N, T
+    ParallelDynamicStitch(indices..., data...) -> merged; N, T
+    """
     b = c.b
     places, rows = [], []
     for index, part in zip(indices, data, strict=True):
@@ -332,6 +397,7 @@ def dynamic_stitch(c: Call, indices: Sequence[Value], data: Sequence[Value]) -> 
 
 @tf_op("Diag")
 def diag(c: Call, diagonal: Value) -> Value:
+    """Diag(diagonal) -> output; T"""
     b = c.b
     if diagonal.rank == 1:
         return diagonal_matrix(c, diagonal)
@@ -350,10 +416,10 @@ def diagonal_matrix(c: Call, x: Value) -> Value:
 
 @tf_op("DiagPart")
 def diag_part(c: Call, input: Value) -> Value:
+    """DiagPart(input) -> diagonal; T"""
     half = input.rank // 2
     count = dims.product(input.shape[:half])
     flat = c.reshape(input, (count * count,))
     numbers = c.b.Range(c.b.scalar(0), c.b.scalar(count), c.b.scalar(1))
     found = c.b.Gather(flat, c.b.Mul(numbers, c.b.scalar(count + 1)), axis=0)
     return c.reshape(found, input.shape[:half])
-

@@ -16,6 +16,7 @@ from .indexing import diagonal_matrix
 
 @tf_op("MatrixBandPart")
 def band_part(c: Call, input: Value, num_lower: Value, num_upper: Value) -> Value:
+    """MatrixBandPart(input, num_lower, num_upper) -> band; T, Tindex"""
     lower, upper = (c.maybe_sizes(v) for v in (num_lower, num_upper))
     if lower is None or upper is None or not isinstance(lower[0], int) or not isinstance(upper[0], int):
         return _band_of_data(c, input, c.int64(num_lower), c.int64(num_upper))
@@ -81,6 +82,7 @@ def _map(rows: int, columns: int, low: int, high: int, align: str) -> np.ndarray
 
 @tf_op("MatrixDiagPart")
 def diag_part_v1(c: Call, input: Value) -> Value:
+    """MatrixDiagPart(input) -> diagonal; T"""
     return main_diagonal(c, input)
 
 
@@ -96,6 +98,9 @@ def main_diagonal(c: Call, x: Value) -> Value:
 
 @tf_op("MatrixDiagPartV2", "MatrixDiagPartV3")
 def diag_part(c: Call, input: Value, k: Value, padding_value: Value) -> Value:
+    """MatrixDiagPartV2(input, k, padding_value) -> diagonal; T
+    MatrixDiagPartV3(input, k, padding_value) -> diagonal; T, align
+    """
     low, high = _diagonals(c, k)
     if low == high == 0:
         return main_diagonal(c, input)
@@ -110,15 +115,17 @@ def diag_part(c: Call, input: Value, k: Value, padding_value: Value) -> Value:
 
 @tf_op("MatrixDiag")
 def matrix_diag_v1(c: Call, diagonal: Value) -> Value:
+    """MatrixDiag(diagonal) -> output; T"""
     return diagonal_matrix(c, diagonal)
 
 
 @tf_op("MatrixDiagV2", "MatrixDiagV3")
-def matrix_diag(
-    c: Call, diagonal: Value, k: Value, num_rows: Value, num_cols: Value, padding_value: Value
-) -> Value:
+def matrix_diag(c: Call, diagonal: Value, k: Value, num_rows: Value, num_cols: Value, padding_value: Value) -> Value:
+    """MatrixDiagV2(diagonal, k, num_rows, num_cols, padding_value) -> output; T
+    MatrixDiagV3(diagonal, k, num_rows, num_cols, padding_value) -> output; T, align
+    """
     low, high = _diagonals(c, k)
-    rows, columns = c.int(num_rows, "a size"), c.int(num_cols, "a size")
+    rows, columns = c.whole(num_rows, "a size"), c.whole(num_cols, "a size")
     padding = c.array(padding_value)
     plain = padding is not None and not padding.any()
     if low == high == 0 and rows == columns == -1 and plain:
@@ -154,11 +161,15 @@ def _placed(c: Call, flat: Value, diagonal: Value, low: int, high: int, rows: in
 
 @tf_op("MatrixSetDiag")
 def set_diag_v1(c: Call, input: Value, diagonal: Value) -> Value:
+    """MatrixSetDiag(input, diagonal) -> output; T"""
     return _set_main(c, input, diagonal)
 
 
 @tf_op("MatrixSetDiagV2", "MatrixSetDiagV3")
 def set_diag(c: Call, input: Value, diagonal: Value, k: Value) -> Value:
+    """MatrixSetDiagV2(input, diagonal, k) -> output; T
+    MatrixSetDiagV3(input, diagonal, k) -> output; T, align
+    """
     low, high = _diagonals(c, k)
     if low == high == 0 and not all(isinstance(s, int) for s in input.shape[-2:]):
         return _set_main(c, input, diagonal)
@@ -184,32 +195,38 @@ def _set_main(c: Call, x: Value, diagonal: Value) -> Value:
 
 @tf_op("MatrixInverse")
 def inverse(c: Call, input: Value) -> Value:
+    """MatrixInverse(input) -> output; adjoint, T"""
     return c.b.ge.Inverse(c.transpose_last(input) if c.attr("adjoint") else input)
 
 
 @tf_op("MatrixDeterminant")
 def determinant(c: Call, input: Value) -> Value:
+    """MatrixDeterminant(input) -> output; T"""
     return c.b.Det(input)
 
 
 @tf_op("LogMatrixDeterminant")
 def log_determinant(c: Call, input: Value) -> tuple[Value, Value]:
+    """LogMatrixDeterminant(input) -> sign, log_abs_determinant; T"""
     found = c.b.Det(input)
     return c.b.Sign(found), c.b.Log(c.b.Abs(found))
 
 
 @tf_op("Cholesky")
 def cholesky(c: Call, input: Value) -> Value:
+    """Cholesky(input) -> output; T"""
     return c.b.ge.Cholesky(input)
 
 
 @tf_op("MatrixSolve")
 def solve(c: Call, matrix: Value, rhs: Value) -> Value:
+    """MatrixSolve(matrix, rhs) -> output; adjoint, T"""
     return c.b.ge.Solve(c.transpose_last(matrix) if c.attr("adjoint") else matrix, rhs)
 
 
 @tf_op("MatrixTriangularSolve")
 def triangular_solve(c: Call, matrix: Value, rhs: Value) -> Value:
+    """MatrixTriangularSolve(matrix, rhs) -> output; lower, adjoint, T"""
     upper = int(not c.attr("lower"))
     matrix = c.b.Trilu(matrix, upper=upper)
     if matrix.rank != rhs.rank or matrix.shape[:-2] != rhs.shape[:-2]:
@@ -228,6 +245,7 @@ def _broadcast(first: tuple[Size, ...], second: tuple[Size, ...]) -> list[Size]:
 
 @tf_op("MatrixSolveLs")
 def solve_least_squares(c: Call, matrix: Value, rhs: Value, l2_regularizer: Value) -> Value:
+    """MatrixSolveLs(matrix, rhs, l2_regularizer) -> output; T, fast"""
     b = c.b
     rows, columns = matrix.shape[-2:]
     turned = c.transpose_last(matrix)
@@ -246,6 +264,7 @@ def _regular(c: Call, square: Value, amount: Value, count: Size) -> Value:
 
 @tf_op("TridiagonalMatMul")
 def tridiagonal_matmul(c: Call, superdiag: Value, maindiag: Value, subdiag: Value, rhs: Value) -> Value:
+    """TridiagonalMatMul(superdiag, maindiag, subdiag, rhs) -> output; T"""
     b = c.b
     row = rhs.rank - 2
     n = rhs.shape[row]
@@ -262,6 +281,7 @@ def tridiagonal_matmul(c: Call, superdiag: Value, maindiag: Value, subdiag: Valu
 
 @tf_op("TridiagonalSolve")
 def tridiagonal_solve(c: Call, diagonals: Value, rhs: Value) -> Value:
+    """TridiagonalSolve(diagonals, rhs) -> output; partial_pivoting, perturb_singular, T"""
     n = _static(c, diagonals.shape[-1])
     b = c.b
     flat = c.reshape(diagonals, (*diagonals.shape[:-2], 3 * n))
@@ -278,6 +298,7 @@ def tridiagonal_solve(c: Call, diagonals: Value, rhs: Value) -> Value:
 
 @tf_op("BandedTriangularSolve")
 def banded_triangular_solve(c: Call, matrix: Value, rhs: Value) -> Value:
+    """BandedTriangularSolve(matrix, rhs) -> output; lower, adjoint, T"""
     bands, n = (_static(c, s) for s in matrix.shape[-2:])
     b = c.b
     source = np.full(n * n, -1, np.int64)

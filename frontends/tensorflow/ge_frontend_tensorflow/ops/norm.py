@@ -13,6 +13,13 @@ from ..registry import tf_op
 
 @tf_op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 def fused_batch_norm(c: Call, x: Value, scale: Value, offset: Value, mean: Value, variance: Value) -> list[Any]:
+    """FusedBatchNorm(x, scale, offset, mean, variance) -> y, batch_mean, batch_variance, reserve_space_1,
+        reserve_space_2; T, epsilon, exponential_avg_factor, data_format, is_training
+    FusedBatchNormV2(x, scale, offset, mean, variance) -> y, batch_mean, batch_variance, reserve_space_1,
+        reserve_space_2; T, U, epsilon, exponential_avg_factor, data_format, is_training
+    FusedBatchNormV3(x, scale, offset, mean, variance) -> y, batch_mean, batch_variance, reserve_space_1,
+        reserve_space_2, reserve_space_3; T, U, epsilon, exponential_avg_factor, data_format, is_training
+    """
     b = c.b
     found = [mean, variance]
     if c.attr("is_training"):
@@ -36,6 +43,7 @@ def fused_batch_norm(c: Call, x: Value, scale: Value, offset: Value, mean: Value
 
 @tf_op("LRN")
 def lrn(c: Call, input: Value) -> Value:
+    """LRN(input) -> output; depth_radius, bias, alpha, beta, T"""
     size = 2 * c.attr("depth_radius") + 1
     attrs = {"size": size, "alpha": c.attr("alpha") * size, "beta": c.attr("beta"), "bias": c.attr("bias")}
     return to_last(c, c.b.LRN(to_first(c, input), **attrs))
@@ -43,22 +51,26 @@ def lrn(c: Call, input: Value) -> Value:
 
 @tf_op("Softmax")
 def softmax(c: Call, logits: Value) -> Value:
+    """Softmax(logits) -> softmax; T"""
     return c.b.Softmax(logits, axis=-1)
 
 
 @tf_op("LogSoftmax")
 def log_softmax(c: Call, logits: Value) -> Value:
+    """LogSoftmax(logits) -> logsoftmax; T"""
     return c.b.LogSoftmax(logits, axis=-1)
 
 
 @tf_op("L2Loss")
 def l2_loss(c: Call, t: Value) -> Value:
+    """L2Loss(t) -> output; T"""
     b = c.b
     return b.Div(b.ReduceSum(b.ge.Square(t), keepdims=0), c.like(2, t))
 
 
 @tf_op("SoftmaxCrossEntropyWithLogits")
 def softmax_cross_entropy(c: Call, features: Value, labels: Value) -> tuple[Value, Value]:
+    """SoftmaxCrossEntropyWithLogits(features, labels) -> loss, backprop; T"""
     b = c.b
     log = b.LogSoftmax(features, axis=-1)
     loss = b.Neg(b.ReduceSum(b.Mul(labels, log), b.ints(-1), keepdims=0))
@@ -67,6 +79,7 @@ def softmax_cross_entropy(c: Call, features: Value, labels: Value) -> tuple[Valu
 
 @tf_op("SparseSoftmaxCrossEntropyWithLogits")
 def sparse_softmax_cross_entropy(c: Call, features: Value, labels: Value) -> tuple[Value, Value]:
+    """SparseSoftmaxCrossEntropyWithLogits(features, labels) -> loss, backprop; T, Tlabels"""
     from .indexing import one_hot_of
 
     b = c.b

@@ -23,11 +23,15 @@ def _attributes(c: Call, x: Value, kernel: list[int], strides: list[int]) -> dic
 
 @tf_op("MaxPool", "MaxPool3D")
 def max_pool(c: Call, input: Value) -> Value:
+    """MaxPool(input) -> output; T, ksize, strides, padding, explicit_paddings, data_format
+    MaxPool3D(input) -> output; ksize, strides, padding, data_format, T
+    """
     return _max_pool(c, input, c.attr("ksize"), c.attr("strides"))
 
 
 @tf_op("MaxPoolV2")
 def max_pool_v2(c: Call, input: Value, ksize: Value, strides: Value) -> Value:
+    """MaxPoolV2(input, ksize, strides) -> output; T, padding, data_format"""
     return _max_pool(c, input, c.ints(ksize, "a window"), c.ints(strides, "strides"))
 
 
@@ -51,6 +55,9 @@ def _over_channels(c: Call, x: Value, size: int, stride: int) -> Value:
 
 @tf_op("AvgPool", "AvgPool3D")
 def avg_pool(c: Call, value: Value) -> Value:
+    """AvgPool(value) -> output; ksize, strides, padding, data_format, T
+    AvgPool3D(input) -> output; ksize, strides, padding, data_format, T
+    """
     kernel, strides = spatial(c, c.attr("ksize")), spatial(c, c.attr("strides"))
     attrs = _attributes(c, value, kernel, strides)
     return channels_first(c, value, lambda v: c.b.AveragePool(v, count_include_pad=0, **attrs))
@@ -58,6 +65,7 @@ def avg_pool(c: Call, value: Value) -> Value:
 
 @tf_op("MaxPoolWithArgmax")
 def max_pool_with_argmax(c: Call, input: Value) -> tuple[Value, Value]:
+    """MaxPoolWithArgmax(input) -> output, argmax; ksize, strides, Targmax, padding, include_batch_in_index, T"""
     b = c.b
     kernel, strides = c.attr("ksize")[1:-1], c.attr("strides")[1:-1]
     pads = window_pads(c.attr("padding"), [], input.shape[1:-1], kernel, strides, [1, 1])
@@ -108,6 +116,7 @@ def window_slices(
 
 @tf_op("ExtractImagePatches")
 def extract_image_patches(c: Call, images: Value) -> Value:
+    """ExtractImagePatches(images) -> patches; ksizes, strides, rates, T, padding"""
     kernel, strides, rates = (c.attr(n)[1:-1] for n in ("ksizes", "strides", "rates"))
     parts = window_slices(c, images, kernel, strides, rates, c.attr("padding"), 0)
     return c.b.Concat(list(parts.values()), axis=3)
@@ -115,6 +124,7 @@ def extract_image_patches(c: Call, images: Value) -> Value:
 
 @tf_op("ExtractVolumePatches")
 def extract_volume_patches(c: Call, input: Value) -> Value:
+    """ExtractVolumePatches(input) -> patches; ksizes, strides, T, padding"""
     from .shape import padded
 
     b = c.b
@@ -137,16 +147,18 @@ def extract_volume_patches(c: Call, input: Value) -> Value:
 
 @tf_op("DepthToSpace")
 def depth_to_space(c: Call, input: Value) -> Value:
+    """DepthToSpace(input) -> output; T, block_size, data_format"""
     return channels_first(c, input, lambda x: c.b.DepthToSpace(x, blocksize=c.attr("block_size"), mode="DCR"))
 
 
 @tf_op("SpaceToDepth")
 def space_to_depth(c: Call, input: Value) -> Value:
+    """SpaceToDepth(input) -> output; T, block_size, data_format"""
     return channels_first(c, input, lambda x: c.b.SpaceToDepth(x, blocksize=c.attr("block_size")))
 
 
 @tf_op("NthElement")
 def nth_element(c: Call, input: Value, n: Value) -> Value:
+    """NthElement(input, n) -> values; reverse, T"""
     ordered = c.b.ge.Sort(input, axis=-1, descending=int(c.attr("reverse")))[0]
     return c.b.Gather(ordered, c.int64(n), axis=input.rank - 1)
-

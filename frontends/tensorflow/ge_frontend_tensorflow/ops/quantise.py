@@ -38,31 +38,43 @@ def _faked(c: Call, x: Value, low: Value, high: Value) -> Value:
 
 @tf_op("FakeQuantWithMinMaxArgs")
 def fake_quant_args(c: Call, inputs: Value) -> Value:
+    """FakeQuantWithMinMaxArgs(inputs) -> outputs; min, max, num_bits, narrow_range"""
     return _faked(c, inputs, c.number(c.attr("min"), _FLOAT), c.number(c.attr("max"), _FLOAT))
 
 
 @tf_op("FakeQuantWithMinMaxVars")
 def fake_quant_vars(c: Call, inputs: Value, min: Value, max: Value) -> Value:
+    """FakeQuantWithMinMaxVars(inputs, min, max) -> outputs; num_bits, narrow_range"""
     return _faked(c, inputs, min, max)
 
 
 @tf_op("FakeQuantWithMinMaxVarsPerChannel")
 def fake_quant_per_channel(c: Call, inputs: Value, min: Value, max: Value) -> Value:
+    """FakeQuantWithMinMaxVarsPerChannel(inputs, min, max) -> outputs; num_bits, narrow_range"""
     return _faked(c, inputs, min, max)
 
 
 @tf_op("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4")
 def quantize_and_dequantize(c: Call, input: Value, input_min: Value, input_max: Value) -> Value:
+    """QuantizeAndDequantizeV2(input, input_min, input_max) -> output; signed_input, num_bits, range_given, T,
+        round_mode, narrow_range, axis
+    QuantizeAndDequantizeV4(input, input_min, input_max) -> output; signed_input, num_bits, range_given, T,
+        round_mode, narrow_range, axis
+    """
     return _through_levels(c, input, input_min, input_max, c.attr("num_bits"))
 
 
 @tf_op("QuantizeAndDequantizeV3")
 def quantize_and_dequantize_v3(c: Call, input: Value, input_min: Value, input_max: Value, num_bits: Value) -> Value:
-    return _through_levels(c, input, input_min, input_max, c.int(num_bits, "a number of bits"))
+    """QuantizeAndDequantizeV3(input, input_min, input_max, num_bits) -> output; signed_input, range_given, T,
+    narrow_range, axis
+    """
+    return _through_levels(c, input, input_min, input_max, c.whole(num_bits, "a number of bits"))
 
 
 @tf_op("QuantizeAndDequantize")
 def quantize_and_dequantize_v1(c: Call, input: Value) -> Value:
+    """QuantizeAndDequantize(input) -> output; signed_input, num_bits, range_given, input_min, input_max, T"""
     low, high = (c.like(c.attr(n), input) for n in ("input_min", "input_max"))
     return _through_levels(c, input, low, high, c.attr("num_bits"))
 
@@ -102,6 +114,7 @@ def _through_levels(c: Call, x: Value, low: Value, high: Value, bits: int) -> Va
 
 @tf_op("Dequantize")
 def dequantize(c: Call, input: Value, min_range: Value, max_range: Value) -> Value:
+    """Dequantize(input, min_range, max_range) -> output; T, mode, narrow_range, axis, dtype"""
     b = c.b
     mode, axis = c.attr("mode"), c.attr("axis")
     dtype = input.dtype
@@ -131,6 +144,9 @@ def dequantize(c: Call, input: Value, min_range: Value, max_range: Value) -> Val
 
 @tf_op("QuantizeV2")
 def quantize_v2(c: Call, input: Value, min_range: Value, max_range: Value) -> list[Value]:
+    """QuantizeV2(input, min_range, max_range) -> output, output_min, output_max; T, mode, round_mode, narrow_range,
+    axis, ensure_minimum_range
+    """
     b = c.b
     dtype = c.dtype("T")
     if c.attr("mode") != "SCALED" or c.attr("axis") != -1:

@@ -5,7 +5,7 @@ Stateful operators draw on from a state of the graph; stateless ones give the sa
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -54,22 +54,26 @@ def hash_of(text: str) -> int:
 
 @tf_op("RandomUniform")
 def random_uniform(c: Call, shape: Value) -> Value:
+    """RandomUniform(shape) -> output; seed, seed2, dtype, T"""
     return _draw(c, shape, *_stateful(c, shape), c.dtype("dtype"), "uniform", 0.0, 1.0)
 
 
 @tf_op("RandomStandardNormal")
 def random_normal(c: Call, shape: Value) -> Value:
+    """RandomStandardNormal(shape) -> output; seed, seed2, dtype, T"""
     return _draw(c, shape, *_stateful(c, shape), c.dtype("dtype"), "normal", 0.0, 1.0)
 
 
 @tf_op("RandomUniformInt")
 def random_uniform_int(c: Call, shape: Value, minval: Value, maxval: Value) -> Value:
-    low, high = c.int(minval, "a bound"), c.int(maxval, "a bound")
+    """RandomUniformInt(shape, minval, maxval) -> output; seed, seed2, Tout, T"""
+    low, high = c.whole(minval, "a bound"), c.whole(maxval, "a bound")
     return _draw(c, shape, *_stateful(c, shape), minval.dtype, "randint", float(low), float(high))
 
 
 @tf_op("TruncatedNormal")
 def truncated_normal(c: Call, shape: Value) -> Value:
+    """TruncatedNormal(shape) -> output; seed, seed2, dtype, T"""
     return _truncated(c, _draw(c, shape, *_stateful(c, shape), c.dtype("dtype"), "uniform", 0.0, 1.0))
 
 
@@ -91,18 +95,48 @@ def _seed(c: Call, seed: Value) -> Value:
 
 @tf_op("StatelessRandomGetKeyCounter")
 def key_counter(c: Call, seed: Value) -> list[Value]:
+    """StatelessRandomGetKeyCounter(seed) -> key, counter; Tseed"""
     key = c.reshape(c.b.BitCast(_seed(c, seed), to=_UINT64), (1,))
     return [key, c.full((2,), 0, _UINT64)]
 
 
 @tf_op("StatelessRandomGetKeyCounterAlg")
 def key_counter_alg(c: Call, seed: Value) -> list[Value]:
+    """StatelessRandomGetKeyCounterAlg(seed) -> key, counter, alg; Tseed"""
     return [*key_counter(c, seed), c.b.constant(np.int32(1))]
 
 
 @tf_op("StatelessRandomGetAlg")
 def random_alg(c: Call) -> Value:
+    """StatelessRandomGetAlg() -> alg"""
     return c.b.constant(np.int32(1))
+
+
+@tf_op("StatelessRandomUniformFullInt")
+def stateless_full_int(c: Call, shape: Value, seed: Value) -> Value:
+    """StatelessRandomUniformFullInt(shape, seed) -> output; dtype, T, Tseed"""
+    return _full_int(c, shape, _seed(c, seed), _zero(c))
+
+
+@tf_op("StatelessRandomUniformFullIntV2")
+def stateless_full_int_v2(c: Call, shape: Value, key: Value, counter: Value, alg: Value) -> Value:
+    """StatelessRandomUniformFullIntV2(shape, key, counter, alg) -> output; dtype, Tshape"""
+    return _full_int(c, shape, *_of_key(c, key, counter))
+
+
+def _full_int(c: Call, shape: Value, seed: Value, offset: Value) -> Value:
+    """All bits drawn: two halves of 32 bits, since numbers are drawn below 2^53."""
+    b = c.b
+    dtype = c.dtype("dtype")
+    sizes = c.sizes(shape)
+    assert sizes is not None
+    halves = _draw(c, b.ints(2, sizes), seed, offset, INT64, "randint", 0.0, float(1 << 32))
+    low, high = (b.Gather(halves, np.int64(i), axis=0) for i in (0, 1))
+    whole = b.BitwiseOr(b.Mul(high, np.int64(1 << 32)), low)
+    if dtype.bits == 64:
+        return whole if dtype == INT64 else b.BitCast(whole, to=dtype)
+    unsigned = c.cast(low, DType.of("uint32"))
+    return unsigned if dtype.name == "uint32" else b.BitCast(unsigned, to=dtype)
 
 
 def _of_key(c: Call, key: Value, counter: Value) -> tuple[Value, Value]:
@@ -116,37 +150,44 @@ def _zero(c: Call) -> Value:
 
 @tf_op("StatelessRandomUniform")
 def stateless_uniform(c: Call, shape: Value, seed: Value) -> Value:
+    """StatelessRandomUniform(shape, seed) -> output; dtype, T, Tseed"""
     return _draw(c, shape, _seed(c, seed), _zero(c), c.dtype("dtype"), "uniform", 0.0, 1.0)
 
 
 @tf_op("StatelessRandomNormal")
 def stateless_normal(c: Call, shape: Value, seed: Value) -> Value:
+    """StatelessRandomNormal(shape, seed) -> output; dtype, T, Tseed"""
     return _draw(c, shape, _seed(c, seed), _zero(c), c.dtype("dtype"), "normal", 0.0, 1.0)
 
 
 @tf_op("StatelessTruncatedNormal")
 def stateless_truncated(c: Call, shape: Value, seed: Value) -> Value:
+    """StatelessTruncatedNormal(shape, seed) -> output; dtype, T, Tseed"""
     return _truncated(c, _draw(c, shape, _seed(c, seed), _zero(c), c.dtype("dtype"), "uniform", 0.0, 1.0))
 
 
 @tf_op("StatelessRandomUniformInt")
 def stateless_uniform_int(c: Call, shape: Value, seed: Value, minval: Value, maxval: Value) -> Value:
-    low, high = c.int(minval, "a bound"), c.int(maxval, "a bound")
+    """StatelessRandomUniformInt(shape, seed, minval, maxval) -> output; dtype, T, Tseed"""
+    low, high = c.whole(minval, "a bound"), c.whole(maxval, "a bound")
     return _draw(c, shape, _seed(c, seed), _zero(c), minval.dtype, "randint", float(low), float(high))
 
 
 @tf_op("StatelessRandomUniformV2")
 def stateless_uniform_v2(c: Call, shape: Value, key: Value, counter: Value, alg: Value) -> Value:
+    """StatelessRandomUniformV2(shape, key, counter, alg) -> output; dtype, Tshape"""
     return _draw(c, shape, *_of_key(c, key, counter), c.dtype("dtype"), "uniform", 0.0, 1.0)
 
 
 @tf_op("StatelessRandomNormalV2")
 def stateless_normal_v2(c: Call, shape: Value, key: Value, counter: Value, alg: Value) -> Value:
+    """StatelessRandomNormalV2(shape, key, counter, alg) -> output; dtype, Tshape"""
     return _draw(c, shape, *_of_key(c, key, counter), c.dtype("dtype"), "normal", 0.0, 1.0)
 
 
 @tf_op("StatelessTruncatedNormalV2")
 def stateless_truncated_v2(c: Call, shape: Value, key: Value, counter: Value, alg: Value) -> Value:
+    """StatelessTruncatedNormalV2(shape, key, counter, alg) -> output; dtype, Tshape"""
     return _truncated(c, _draw(c, shape, *_of_key(c, key, counter), c.dtype("dtype"), "uniform", 0.0, 1.0))
 
 
@@ -154,18 +195,21 @@ def stateless_truncated_v2(c: Call, shape: Value, key: Value, counter: Value, al
 def stateless_uniform_int_v2(
     c: Call, shape: Value, key: Value, counter: Value, alg: Value, minval: Value, maxval: Value
 ) -> Value:
-    low, high = c.int(minval, "a bound"), c.int(maxval, "a bound")
+    """StatelessRandomUniformIntV2(shape, key, counter, alg, minval, maxval) -> output; dtype, Tshape"""
+    low, high = c.whole(minval, "a bound"), c.whole(maxval, "a bound")
     return _draw(c, shape, *_of_key(c, key, counter), minval.dtype, "randint", float(low), float(high))
 
 
 @tf_op("RandomShuffle")
 def random_shuffle(c: Call, value: Value) -> Value:
+    """RandomShuffle(value) -> output; seed, seed2, T"""
     count = c.b.ints(value.shape[0])
     return _shuffled(c, value, _draw(c, count, *_stateful(c, count), _FLOAT, "uniform", 0.0, 1.0))
 
 
 @tf_op("StatelessShuffle")
 def stateless_shuffle(c: Call, value: Value, key: Value, counter: Value, alg: Value) -> Value:
+    """StatelessShuffle(value, key, counter, alg) -> output; T"""
     count = c.b.ints(value.shape[0])
     return _shuffled(c, value, _draw(c, count, *_of_key(c, key, counter), _FLOAT, "uniform", 0.0, 1.0))
 
@@ -176,20 +220,23 @@ def _shuffled(c: Call, x: Value, order: Value) -> Value:
 
 @tf_op("Multinomial")
 def multinomial(c: Call, logits: Value, num_samples: Value) -> Value:
+    """Multinomial(logits, num_samples) -> output; seed, seed2, T, output_dtype"""
     return _sampled(c, logits, num_samples, lambda shape: _stateful(c, shape))
 
 
 @tf_op("StatelessMultinomial")
 def stateless_multinomial(c: Call, logits: Value, num_samples: Value, seed: Value) -> Value:
+    """StatelessMultinomial(logits, num_samples, seed) -> output; T, Tseed, output_dtype"""
     return _sampled(c, logits, num_samples, lambda shape: (_seed(c, seed), _zero(c)))
 
 
-def _sampled(c: Call, logits: Value, num_samples: Value, source: Any) -> Value:
+def _sampled(c: Call, logits: Value, num_samples: Value, source: Callable[[Value], tuple[Value, Value]]) -> Value:
     """Classes drawn by the largest of logits with Gumbel noise."""
     b = c.b
     batch, classes = logits.shape
     shape = b.ints(batch, c.size(num_samples), classes)
-    uniform = _draw(c, shape, *source(shape), _FLOAT, "uniform", 1e-20, 1.0)
+    seed, offset = source(shape)
+    uniform = _draw(c, shape, seed, offset, _FLOAT, "uniform", 1e-20, 1.0)
     noise = b.Neg(b.Log(b.Neg(b.Log(uniform))))
     found = b.ArgMax(b.Add(c.unsqueeze(c.cast(logits, _FLOAT), 1), noise), axis=2, keepdims=0)
     return c.cast(found, c.dtype("output_dtype"))

@@ -25,6 +25,7 @@ def _axes(c: Call, x: Value, axes: Value) -> list[int]:
 
 @tf_op("Sum", complex=True)
 def sum_(c: Call, input: Value | ComplexPair, reduction_indices: Value) -> Value | ComplexPair:
+    """Sum(input, reduction_indices) -> output; keep_dims, T, Tidx"""
     if isinstance(input, ComplexPair):
         axes = c.axes(reduction_indices, input.parts.rank - 1)
         if not axes:
@@ -35,6 +36,10 @@ def sum_(c: Call, input: Value | ComplexPair, reduction_indices: Value) -> Value
 
 @tf_op("Max", "Min", "EuclideanNorm")
 def reduce_(c: Call, input: Value, reduction_indices: Value) -> Value:
+    """Max(input, reduction_indices) -> output; keep_dims, T, Tidx
+    Min(input, reduction_indices) -> output; keep_dims, T, Tidx
+    EuclideanNorm(input, reduction_indices) -> output; keep_dims, T, Tidx
+    """
     return _reduced(c, input, reduction_indices)
 
 
@@ -49,6 +54,7 @@ def _reduced(c: Call, input: Value, reduction_indices: Value) -> Value:
 
 @tf_op("Prod")
 def prod(c: Call, input: Value, reduction_indices: Value) -> Value:
+    """Prod(input, reduction_indices) -> output; keep_dims, T, Tidx"""
     axes = _axes(c, input, reduction_indices)
     if input.content is not None and input.rank == 1 and axes == [0]:
         found = dims.product(input.content)
@@ -58,6 +64,7 @@ def prod(c: Call, input: Value, reduction_indices: Value) -> Value:
 
 @tf_op("Mean")
 def mean(c: Call, input: Value, reduction_indices: Value) -> Value:
+    """Mean(input, reduction_indices) -> output; keep_dims, T, Tidx"""
     axes = _axes(c, input, reduction_indices)
     if not axes:
         return input
@@ -70,6 +77,9 @@ def mean(c: Call, input: Value, reduction_indices: Value) -> Value:
 
 @tf_op("All", "Any")
 def all_any(c: Call, input: Value, reduction_indices: Value) -> Value:
+    """All(input, reduction_indices) -> output; keep_dims, Tidx
+    Any(input, reduction_indices) -> output; keep_dims, Tidx
+    """
     axes = _axes(c, input, reduction_indices)
     if not axes:
         return input
@@ -79,7 +89,10 @@ def all_any(c: Call, input: Value, reduction_indices: Value) -> Value:
 
 @tf_op("ArgMax", "ArgMin")
 def arg_extreme(c: Call, input: Value, dimension: Value) -> Value:
-    axis = c.axis(c.int(dimension, "an axis"), input.rank)
+    """ArgMax(input, dimension) -> output; T, Tidx, output_type
+    ArgMin(input, dimension) -> output; T, Tidx, output_type
+    """
+    axis = c.axis(c.whole(dimension, "an axis"), input.rank)
     x = c.cast(input, DType.of("int32")) if input.dtype == BOOL else input
     found = c.b.op(c.name, x, axis=axis, keepdims=0)
     return c.cast(found, c.dtype("output_type"))
@@ -91,7 +104,7 @@ def _running(c: Call, x: Value, axis: Value, build: Callable[[Value, int], Value
     Args:
         first: what stands before the first element where the total leaves its own element out.
     """
-    place = c.axis(c.int(axis, "an axis"), x.rank)
+    place = c.axis(c.whole(axis, "an axis"), x.rank)
     if c.attr("reverse"):
         x = reversed_(c, x, [place])
     total = build(x, place)
@@ -105,31 +118,36 @@ def _running(c: Call, x: Value, axis: Value, build: Callable[[Value, int], Value
 
 @tf_op("Cumsum")
 def cumsum(c: Call, x: Value, axis: Value) -> Value:
-    place = c.axis(c.int(axis, "an axis"), x.rank)
+    """Cumsum(x, axis) -> out; exclusive, reverse, T, Tidx"""
+    place = c.axis(c.whole(axis, "an axis"), x.rank)
     attrs = {"exclusive": int(c.attr("exclusive")), "reverse": int(c.attr("reverse"))}
     return c.b.CumSum(x, c.b.constant(np.int64(place)), **attrs)
 
 
 @tf_op("Cumprod")
 def cumprod(c: Call, x: Value, axis: Value) -> Value:
-    place = c.axis(c.int(axis, "an axis"), x.rank)
+    """Cumprod(x, axis) -> out; exclusive, reverse, T, Tidx"""
+    place = c.axis(c.whole(axis, "an axis"), x.rank)
     attrs = {"exclusive": int(c.attr("exclusive")), "reverse": int(c.attr("reverse"))}
     return c.b.CumProd(x, c.b.constant(np.int64(place)), **attrs)
 
 
 @tf_op("CumulativeLogsumexp")
 def cumulative_logsumexp(c: Call, x: Value, axis: Value) -> Value:
+    """CumulativeLogsumexp(x, axis) -> out; exclusive, reverse, T, Tidx"""
     first = c.like(float("-inf"), x)
     return _running(c, x, axis, lambda v, place: c.b.ge.LogCumSumExp(v, axis=place), first)
 
 
 @tf_op("Bincount")
 def bincount(c: Call, arr: Value, size: Value, weights: Value) -> Value:
+    """Bincount(arr, size, weights) -> bins; T"""
     return _counted(c, c.reshape(arr, (dims.product(arr.shape),)), size, weights, c.dtype("T"), False)
 
 
 @tf_op("DenseBincount")
 def dense_bincount(c: Call, input: Value, size: Value, weights: Value) -> Value:
+    """DenseBincount(input, size, weights) -> output; Tidx, T, binary_output"""
     binary = c.attr("binary_output")
     dtype = c.dtype("T")
     if input.rank == 1:
@@ -172,6 +190,7 @@ def _bins(c: Call, places: Value, amounts: Value | None, count: dims.Size, dtype
 
 @tf_op("HistogramFixedWidth")
 def histogram_fixed_width(c: Call, values: Value, value_range: Value, nbins: Value) -> Value:
+    """HistogramFixedWidth(values, value_range, nbins) -> out; T, dtype"""
     b = c.b
     count = c.size(nbins)
     low, high = (b.Gather(value_range, np.int64(i), axis=0) for i in (0, 1))

@@ -38,6 +38,7 @@ def _resized(c: Call, images: Value, size: Value, **attrs: object) -> Value:
 
 @tf_op("ResizeBilinear")
 def resize_bilinear(c: Call, images: Value, size: Value) -> Value:
+    """ResizeBilinear(images, size) -> resized_images; T, align_corners, half_pixel_centers"""
     x = c.cast(images, _FLOAT)
     if c.attr("align_corners") and any(s == 1 for s in c.sizes(size) or []):
         return _by_weights(c, x, size, lambda n, m: _linear(n, m, c.attr("align_corners"), False))
@@ -46,12 +47,14 @@ def resize_bilinear(c: Call, images: Value, size: Value) -> Value:
 
 @tf_op("ResizeNearestNeighbor")
 def resize_nearest(c: Call, images: Value, size: Value) -> Value:
+    """ResizeNearestNeighbor(images, size) -> resized_images; T, align_corners, half_pixel_centers"""
     rounding = "floor" if _mode(c) == "asymmetric" else "round_prefer_ceil"
     return _resized(c, images, size, mode="nearest", nearest_mode=rounding)
 
 
 @tf_op("ResizeBicubic")
 def resize_bicubic(c: Call, images: Value, size: Value) -> Value:
+    """ResizeBicubic(images, size) -> resized_images; T, align_corners, half_pixel_centers"""
     x = c.cast(images, _FLOAT)
     if _known(c, images, size):
         align, half = c.attr("align_corners"), c.attr("half_pixel_centers")
@@ -63,11 +66,13 @@ def resize_bicubic(c: Call, images: Value, size: Value) -> Value:
 
 @tf_op("ResizeArea")
 def resize_area(c: Call, images: Value, size: Value) -> Value:
+    """ResizeArea(images, size) -> resized_images; T, align_corners"""
     return _by_weights(c, c.cast(images, _FLOAT), size, lambda n, m: _area(n, m, c.attr("align_corners")))
 
 
 @tf_op("ScaleAndTranslate")
 def scale_and_translate(c: Call, images: Value, size: Value, scale: Value, translation: Value) -> Value:
+    """ScaleAndTranslate(images, size, scale, translation) -> resized_images; T, kernel_type, antialias"""
     scales = c.known_array(scale, "a scale").ravel()
     shifts = c.known_array(translation, "a translation").ravel()
     kind, antialias = c.attr("kernel_type"), c.attr("antialias")
@@ -204,14 +209,13 @@ def _scaled(n: int, m: int, scale: float, shift: float, kind: str, antialias: bo
 
 @tf_op("CropAndResize")
 def crop_and_resize(c: Call, image: Value, boxes: Value, box_ind: Value, crop_size: Value) -> Value:
+    """CropAndResize(image, boxes, box_ind, crop_size) -> crops; T, method, extrapolation_value"""
     b = c.b
     height, width = image.shape[1:3]
     sizes = c.ints(crop_size, "a crop size")
     rows = b.Gather(c.cast(image, _FLOAT), c.int64(box_ind), axis=0)
     nearest = c.attr("method") == "nearest"
-    places = [
-        _box_places(c, boxes, axis, n, m) for axis, (n, m) in enumerate(zip((height, width), sizes, strict=True))
-    ]
+    places = [_box_places(c, boxes, axis, n, m) for axis, (n, m) in enumerate(zip((height, width), sizes, strict=True))]
     inside = []
     for place, n in zip(places, (height, width), strict=True):
         last = c.scalar(n - 1, _FLOAT)
@@ -246,6 +250,11 @@ def _sampled_axis(c: Call, place: Value, size: Size, nearest: bool) -> Value:
 
 @tf_op("ImageProjectiveTransformV2", "ImageProjectiveTransformV3")
 def projective_transform(c: Call, images: Value, transforms: Value, output_shape: Value, *fill: Value) -> Value:
+    """ImageProjectiveTransformV2(images, transforms, output_shape) -> transformed_images; dtype, interpolation,
+        fill_mode
+    ImageProjectiveTransformV3(images, transforms, output_shape, fill_value) -> transformed_images; dtype,
+        interpolation, fill_mode
+    """
     b = c.b
     height, width = c.ints(output_shape, "an output shape")
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float32)
@@ -271,9 +280,7 @@ def _half_away(c: Call, x: Value) -> Value:
     return b.Where(b.Less(x, c.like(0, x)), b.Ceil(b.Sub(x, half)), b.Floor(b.Add(x, half)))
 
 
-def _at_places(
-    c: Call, images: Value, x: Value, y: Value, size: Sequence[int], fill_mode: str, fill: Value
-) -> Value:
+def _at_places(c: Call, images: Value, x: Value, y: Value, size: Sequence[int], fill_mode: str, fill: Value) -> Value:
     b = c.b
     batch, old_height, old_width, channels = images.shape
     flat = c.reshape(images, (batch, old_height * old_width, channels))

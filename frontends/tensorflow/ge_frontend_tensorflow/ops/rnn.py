@@ -48,6 +48,9 @@ def _lstm_cell(
 def lstm_block_cell(
     c: Call, x: Value, cs_prev: Value, h_prev: Value, w: Value, wci: Value, wcf: Value, wco: Value, b: Value
 ) -> list[Value]:
+    """LSTMBlockCell(x, cs_prev, h_prev, w, wci, wcf, wco, b) -> i, cs, f, o, ci, co, h; forget_bias, cell_clip,
+    use_peephole, T
+    """
     return _lstm_cell(
         c, c.b, x, cs_prev, h_prev, w, (wci, wcf, wco), b, "icfo", c.attr("forget_bias"), c.attr("cell_clip")
     )
@@ -66,6 +69,11 @@ def block_lstm(
     wco: Value,
     b: Value,
 ) -> list[Value]:
+    """BlockLSTM(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b) -> i, cs, f, o, ci, co, h; forget_bias,
+        cell_clip, use_peephole, T
+    BlockLSTMV2(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b) -> i, cs, f, o, ci, co, h; cell_clip,
+        use_peephole, T
+    """
     length = c.maybe_sizes(seq_len_max)
     if length is None or length[0] != x.shape[0]:
         raise c.unsupported("a length that is not the input's")
@@ -75,9 +83,7 @@ def block_lstm(
     def body(r: Builder, cell: Value, hidden: Value, step: Value) -> list[Value]:
         old, c.b = c.b, r
         try:
-            found = _lstm_cell(
-                c, r, step, cell, hidden, w, (wci, wcf, wco), b, order, bias, c.attr("cell_clip")
-            )
+            found = _lstm_cell(c, r, step, cell, hidden, w, (wci, wcf, wco), b, order, bias, c.attr("cell_clip"))
         finally:
             c.b = old
         return [found[1], found[6], *found]
@@ -87,9 +93,8 @@ def block_lstm(
 
 
 @tf_op("GRUBlockCell")
-def gru_block_cell(
-    c: Call, x: Value, h_prev: Value, w_ru: Value, w_c: Value, b_ru: Value, b_c: Value
-) -> list[Value]:
+def gru_block_cell(c: Call, x: Value, h_prev: Value, w_ru: Value, w_c: Value, b_ru: Value, b_c: Value) -> list[Value]:
+    """GRUBlockCell(x, h_prev, w_ru, w_c, b_ru, b_c) -> r, u, c, h; T"""
     b = c.b
     both = b.Sigmoid(b.Add(b.MatMul(b.Concat([x, h_prev], axis=1), w_ru), b_ru))
     size = exact_div(both.shape[1], 2)

@@ -35,37 +35,42 @@ def like(x: Either, parts: Value) -> Either:
 
 @tf_op("Shape", complex=True)
 def shape(c: Call, input: Either) -> Value:
+    """Shape(input) -> output; T, out_type"""
     return c.size_tensor(shape_of(input), c.dtype("out_type"))
 
 
 @tf_op("ShapeN")
 def shape_n(c: Call, input: Sequence[Value]) -> list[Value]:
+    """ShapeN(input...) -> output...; N, T, out_type"""
     return [c.size_tensor(x.shape, c.dtype("out_type")) for x in input]
 
 
 @tf_op("Size")
 def size(c: Call, input: Value) -> Value:
+    """Size(input) -> output; T, out_type"""
     return c.scalar(input.tensor.elements, c.dtype("out_type"))
 
 
 @tf_op("Rank")
 def rank(c: Call, input: Value) -> Value:
+    """Rank(input) -> output; T"""
     return c.b.constant(np.int32(input.rank))
 
 
 @tf_op("Reshape", complex=True)
 def reshape(c: Call, tensor: Either, shape: Value) -> Either:
+    """Reshape(tensor, shape) -> output; T, Tshape"""
     x = parts_of(tensor)
     more: list[Size] = [2] if isinstance(tensor, ComplexPair) else []
     wanted = c.maybe_sizes(shape)
     if wanted is not None:
-        return like(tensor, c.reshape(x, [*_completed(c, shape_of(tensor), wanted), *more]))
+        return like(tensor, c.reshape(x, [*completed(shape_of(tensor), wanted), *more]))
     if more:
         raise c.unsupported("a shape that the data decide, of complex numbers")
     return c.b.Reshape(x, c.int64(shape), allowzero=1)
 
 
-def _completed(c: Call, old: Sequence[Size], wanted: list[Size]) -> list[Size]:
+def completed(old: Sequence[Size], wanted: list[Size]) -> list[Size]:
     """The sizes with -1 replaced by what is left."""
     if not any(isinstance(s, int) and s == -1 for s in wanted):
         return wanted
@@ -80,6 +85,7 @@ def _completed(c: Call, old: Sequence[Size], wanted: list[Size]) -> list[Size]:
 
 @tf_op("Squeeze", complex=True)
 def squeeze(c: Call, input: Either) -> Either:
+    """Squeeze(input) -> output; T, squeeze_dims"""
     sizes = shape_of(input)
     axes = [c.axis(a, len(sizes)) for a in c.attr("squeeze_dims")]
     if not axes:
@@ -94,12 +100,14 @@ def squeeze(c: Call, input: Either) -> Either:
 
 @tf_op("ExpandDims", complex=True)
 def expand_dims(c: Call, input: Either, dim: Value) -> Either:
+    """ExpandDims(input, dim) -> output; T, Tdim"""
     count = len(shape_of(input)) + 1
-    return like(input, c.unsqueeze(parts_of(input), c.axis(c.int(dim, "an axis"), count)))
+    return like(input, c.unsqueeze(parts_of(input), c.axis(c.whole(dim, "an axis"), count)))
 
 
 @tf_op("Transpose", complex=True)
 def transpose(c: Call, x: Either, perm: Value) -> Either:
+    """Transpose(x, perm) -> y; T, Tperm"""
     count = len(shape_of(x))
     order = [c.axis(p, count) for p in c.ints(perm, "a permutation")]
     if isinstance(x, ComplexPair):
@@ -109,6 +117,7 @@ def transpose(c: Call, x: Either, perm: Value) -> Either:
 
 @tf_op("ConjugateTranspose", complex=True)
 def conjugate_transpose(c: Call, x: Either, perm: Value) -> Either:
+    """ConjugateTranspose(x, perm) -> y; T, Tperm"""
     from .pointwise import conj
 
     found = transpose(c, x, perm)
@@ -117,28 +126,32 @@ def conjugate_transpose(c: Call, x: Either, perm: Value) -> Either:
 
 @tf_op("ConcatV2", complex=True, raw=True)
 def concat_v2(c: Call, values: Sequence[Any], axis: Value) -> Any:
+    """ConcatV2(values..., axis) -> output; N, T, Tidx"""
     return _concat(c, values, axis)
 
 
 @tf_op("Concat")
 def concat(c: Call, concat_dim: Value, values: Sequence[Value]) -> Any:
+    """Concat(concat_dim, values...) -> output; N, T"""
     return _concat(c, values, concat_dim)
 
 
 def _concat(c: Call, values: Sequence[Either], axis: Value) -> Either:
     first = values[0]
-    place = c.axis(c.int(axis, "an axis"), len(shape_of(first)))
+    place = c.axis(c.whole(axis, "an axis"), len(shape_of(first)))
     joined = [parts_of(v) for v in values]
     return first if len(joined) == 1 else like(first, c.b.Concat(joined, axis=place))
 
 
 @tf_op("ParallelConcat")
 def parallel_concat(c: Call, values: Sequence[Value]) -> Value:
+    """ParallelConcat(values...) -> output; N, T, shape"""
     return c.b.Concat(list(values), axis=0)
 
 
 @tf_op("Pack", complex=True)
 def pack(c: Call, values: Sequence[Either]) -> Either:
+    """Pack(values...) -> output; N, T, axis"""
     sizes = _small_ints(values)
     first = values[0]
     if sizes is not None:
@@ -161,6 +174,7 @@ def _small_ints(values: Sequence[Either]) -> list[Size] | None:
 
 @tf_op("Unpack", complex=True)
 def unpack(c: Call, value: Either) -> list[Either]:
+    """Unpack(value) -> output...; num, T, axis"""
     axis = c.axis(c.attr("axis"), len(shape_of(value)))
     x = parts_of(value)
     found: list[Either] = []
@@ -171,8 +185,9 @@ def unpack(c: Call, value: Either) -> list[Either]:
 
 @tf_op("Split")
 def split(c: Call, split_dim: Value, value: Value) -> list[Value]:
+    """Split(split_dim, value) -> output...; num_split, T"""
     count = c.attr("num_split")
-    axis = c.axis(c.int(split_dim, "an axis"), value.rank)
+    axis = c.axis(c.whole(split_dim, "an axis"), value.rank)
     if count == 1:
         return [value]
     whole = dims.exact_div(value.shape[axis], count)
@@ -188,7 +203,8 @@ def split(c: Call, split_dim: Value, value: Value) -> list[Value]:
 
 @tf_op("SplitV")
 def split_v(c: Call, value: Value, size_splits: Value, split_dim: Value) -> list[Value]:
-    axis = c.axis(c.int(split_dim, "an axis"), value.rank)
+    """SplitV(value, size_splits, split_dim) -> output...; num_split, T, Tlen"""
+    axis = c.axis(c.whole(split_dim, "an axis"), value.rank)
     sizes = c.sizes(size_splits)
     assert sizes is not None
     if any(isinstance(s, int) and s == -1 for s in sizes):
@@ -201,7 +217,8 @@ def split_v(c: Call, value: Value, size_splits: Value, split_dim: Value) -> list
         return [value]
     if all(isinstance(s, int) for s in (*sizes, value.shape[axis])):
         return list(c.b.Split(value, c.b.ints(sizes), axis=axis, num_outputs=len(sizes)))
-    found, at = [], 0
+    found: list[Value] = []
+    at: Size = 0
     for s in sizes:
         found.append(c.slice(value, axis, at, at + s))
         at = at + s
@@ -210,6 +227,7 @@ def split_v(c: Call, value: Value, size_splits: Value, split_dim: Value) -> list
 
 @tf_op("Tile")
 def tile(c: Call, input: Value, multiples: Value) -> Value:
+    """Tile(input, multiples) -> output; T, Tmultiples"""
     sizes = c.sizes(multiples)
     assert sizes is not None
     if all(isinstance(s, int) and s == 1 for s in sizes):
@@ -219,6 +237,7 @@ def tile(c: Call, input: Value, multiples: Value) -> Value:
 
 @tf_op("BroadcastTo")
 def broadcast_to(c: Call, input: Value, shape: Value) -> Value:
+    """BroadcastTo(input, shape) -> output; T, Tidx"""
     sizes = c.sizes(shape)
     if sizes is None:
         return c.b.Expand(input, c.int64(shape))
@@ -227,6 +246,7 @@ def broadcast_to(c: Call, input: Value, shape: Value) -> Value:
 
 @tf_op("BroadcastArgs")
 def broadcast_args(c: Call, s0: Value, s1: Value) -> Value:
+    """BroadcastArgs(s0, s1) -> r0; T"""
     first, second = c.sizes(s0), c.sizes(s1)
     assert first is not None and second is not None
     count = max(len(first), len(second))
@@ -240,6 +260,7 @@ def broadcast_args(c: Call, s0: Value, s1: Value) -> Value:
 
 @tf_op("BroadcastGradientArgs")
 def broadcast_gradient_args(c: Call, s0: Value, s1: Value) -> tuple[Value, Value]:
+    """BroadcastGradientArgs(s0, s1) -> r0, r1; T"""
     first, second = c.ints(s0, "a shape"), c.ints(s1, "a shape")
     count = max(len(first), len(second))
     a, b = [1] * (count - len(first)) + first, [1] * (count - len(second)) + second
@@ -253,6 +274,7 @@ def broadcast_gradient_args(c: Call, s0: Value, s1: Value) -> tuple[Value, Value
 
 @tf_op("Slice", complex=True)
 def slice_(c: Call, input: Either, begin: Value, size: Value) -> Either:
+    """Slice(input, begin, size) -> output; T, Index"""
     sizes_in = shape_of(input)
     starts, sizes = c.sizes(begin), c.sizes(size)
     assert starts is not None and sizes is not None
@@ -272,16 +294,19 @@ def slice_(c: Call, input: Either, begin: Value, size: Value) -> Either:
 
 @tf_op("Pad")
 def pad(c: Call, input: Value, paddings: Value) -> Value:
+    """Pad(input, paddings) -> output; T, Tpaddings"""
     return padded(c, input, _pad_sizes(c, paddings), c.like(0, input))
 
 
 @tf_op("PadV2")
 def pad_v2(c: Call, input: Value, paddings: Value, constant_values: Value) -> Value:
+    """PadV2(input, paddings, constant_values) -> output; T, Tpaddings"""
     return padded(c, input, _pad_sizes(c, paddings), constant_values)
 
 
 @tf_op("MirrorPad")
 def mirror_pad(c: Call, input: Value, paddings: Value) -> Value:
+    """MirrorPad(input, paddings) -> output; T, Tpaddings, mode"""
     mode = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}[c.attr("mode")]
     sizes = _pad_sizes(c, paddings)
     if mode == "reflect":
@@ -318,11 +343,13 @@ def padded(c: Call, x: Value, sizes: Sequence[tuple[Size, Size]], value: Value) 
 
 @tf_op("ReverseV2")
 def reverse_v2(c: Call, tensor: Value, axis: Value) -> Value:
+    """ReverseV2(tensor, axis) -> output; Tidx, T"""
     return reversed_(c, tensor, c.axes(axis, tensor.rank))
 
 
 @tf_op("Reverse")
 def reverse(c: Call, tensor: Value, dims: Value) -> Value:
+    """Reverse(tensor, dims) -> output; T"""
     flags = c.known_array(dims, "axes").ravel()
     return reversed_(c, tensor, [i for i, flag in enumerate(flags) if flag])
 
@@ -338,6 +365,7 @@ def reversed_(c: Call, x: Value, axes: Sequence[int]) -> Value:
 
 @tf_op("ReverseSequence")
 def reverse_sequence(c: Call, input: Value, seq_lengths: Value) -> Value:
+    """ReverseSequence(input, seq_lengths) -> output; seq_dim, batch_dim, T, Tlen"""
     seq, batch = (c.axis(c.attr(name), input.rank) for name in ("seq_dim", "batch_dim"))
     if {seq, batch} == {0, 1}:
         return c.b.ReverseSequence(input, c.int64(seq_lengths), time_axis=seq, batch_axis=batch)
@@ -348,6 +376,7 @@ def reverse_sequence(c: Call, input: Value, seq_lengths: Value) -> Value:
 
 @tf_op("Roll")
 def roll(c: Call, input: Value, shift: Value, axis: Value) -> Value:
+    """Roll(input, shift, axis) -> output; T, Tshift, Taxis"""
     shifts, axes = c.sizes(shift), c.ints(axis, "axes")
     assert shifts is not None
     for amount, place in zip(shifts, axes, strict=True):
@@ -364,12 +393,14 @@ def roll(c: Call, input: Value, shift: Value, axis: Value) -> Value:
 
 @tf_op("InvertPermutation")
 def invert_permutation(c: Call, x: Value) -> Value:
+    """InvertPermutation(x) -> y; T"""
     found = c.b.ge.Sort(x, axis=0)[1]
     return c.cast(found, x.dtype)
 
 
 @tf_op("DataFormatDimMap")
 def data_format_dim_map(c: Call, x: Value) -> Value:
+    """DataFormatDimMap(x) -> y; T, src_format, dst_format"""
     source, target = c.attr("src_format"), c.attr("dst_format")
     table = np.array([target.index(ch) for ch in source] * 2, x.dtype.numpy)
     return c.b.Gather(c.b.constant(table), c.b.Add(x, c.like(len(source), x)), axis=0)
@@ -377,6 +408,7 @@ def data_format_dim_map(c: Call, x: Value) -> Value:
 
 @tf_op("DataFormatVecPermute")
 def data_format_vec_permute(c: Call, x: Value) -> Value:
+    """DataFormatVecPermute(x) -> y; T, src_format, dst_format"""
     source, target = c.attr("src_format"), c.attr("dst_format")
     if isinstance(x.shape[0], int) and x.shape[0] < len(source):
         source, target = ("".join(ch for ch in f if ch in "HWD") for f in (source, target))
@@ -386,9 +418,10 @@ def data_format_vec_permute(c: Call, x: Value) -> Value:
 
 @tf_op("UnravelIndex")
 def unravel_index(c: Call, indices: Value, dims: Value) -> Value:
+    """UnravelIndex(indices, dims) -> output; Tidx"""
     b = c.b
     sizes = c.ints(dims, "sizes")
-    rows = []
+    rows: list[Value] = []
     rest = c.cast(indices, INT64)
     for n in reversed(sizes):
         size = c.number(n, INT64)
@@ -399,9 +432,11 @@ def unravel_index(c: Call, indices: Value, dims: Value) -> Value:
 
 @tf_op("ConcatOffset")
 def concat_offset(c: Call, concat_dim: Value, shape: Sequence[Value]) -> list[Value]:
+    """ConcatOffset(concat_dim, shape...) -> offset...; N, shape_type"""
     rows = [c.sizes(s) or [] for s in shape]
-    axis = c.axis(c.int(concat_dim, "an axis"), len(rows[0]))
-    found, at = [], 0
+    axis = c.axis(c.whole(concat_dim, "an axis"), len(rows[0]))
+    found: list[Value] = []
+    at: Size = 0
     for row, value in zip(rows, shape, strict=True):
         found.append(c.size_tensor([at if i == axis else 0 for i in range(len(row))], value.dtype))
         at = at + row[axis]

@@ -19,12 +19,26 @@ _AXES = {"FFT": 1, "FFT2D": 2, "FFT3D": 3}
 
 @tf_op("FFT", "FFT2D", "FFT3D", "IFFT", "IFFT2D", "IFFT3D", complex=True)
 def fft(c: Call, input: ComplexPair) -> ComplexPair:
+    """FFT(input) -> output; Tcomplex
+    FFT2D(input) -> output; Tcomplex
+    FFT3D(input) -> output; Tcomplex
+    IFFT(input) -> output; Tcomplex
+    IFFT2D(input) -> output; Tcomplex
+    IFFT3D(input) -> output; Tcomplex
+    """
     inverse = c.name.startswith("I")
     count = _AXES[c.name.removeprefix("I")]
     parts = input.parts
     for axis in range(parts.rank - 1 - count, parts.rank - 1):
         parts = _dft(c, parts, axis, inverse=inverse)
     return ComplexPair(parts)
+
+
+def _real(c: Call, parts: Value, axis: int, length: Size) -> Value:
+    """The inverse transform along an axis of the half that a real signal has."""
+    parts = _fitted(c, parts, axis, length // 2 + 1)
+    found = c.b.DFT(parts, c.scalar(length, INT64), c.number(axis, INT64), inverse=1, onesided=1)
+    return c.squeeze(found, found.rank - 1)
 
 
 def _fitted(c: Call, parts: Value, axis: int, length: Size) -> Value:
@@ -45,6 +59,10 @@ def _fitted(c: Call, parts: Value, axis: int, length: Size) -> Value:
 
 @tf_op("RFFT", "RFFT2D", "RFFT3D")
 def rfft(c: Call, input: Value, fft_length: Value) -> ComplexPair:
+    """RFFT(input, fft_length) -> output; Treal, Tcomplex
+    RFFT2D(input, fft_length) -> output; Treal, Tcomplex
+    RFFT3D(input, fft_length) -> output; Treal, Tcomplex
+    """
     lengths = c.sizes(fft_length)
     assert lengths is not None
     parts = c.unsqueeze(input, input.rank)
@@ -58,6 +76,10 @@ def rfft(c: Call, input: Value, fft_length: Value) -> ComplexPair:
 
 @tf_op("IRFFT", "IRFFT2D", "IRFFT3D", complex=True)
 def irfft(c: Call, input: ComplexPair, fft_length: Value) -> Value:
+    """IRFFT(input, fft_length) -> output; Treal, Tcomplex
+    IRFFT2D(input, fft_length) -> output; Treal, Tcomplex
+    IRFFT3D(input, fft_length) -> output; Treal, Tcomplex
+    """
     lengths = c.sizes(fft_length)
     assert lengths is not None
     parts = input.parts
@@ -65,10 +87,4 @@ def irfft(c: Call, input: ComplexPair, fft_length: Value) -> Value:
     axes = list(range(rank - len(lengths), rank))
     for axis, length in zip(axes[:-1], lengths[:-1], strict=True):
         parts = _dft(c, _fitted(c, parts, axis, length), axis, inverse=True)
-    last = lengths[-1]
-    half = last // 2 + 1
-    parts = _fitted(c, parts, axes[-1], half)
-    b = c.b
-    found = b.DFT(parts, c.scalar(last, INT64), c.number(axes[-1], INT64), inverse=1, onesided=1)
-    return c.squeeze(found, found.rank - 1)
-
+    return _real(c, parts, axes[-1], lengths[-1])

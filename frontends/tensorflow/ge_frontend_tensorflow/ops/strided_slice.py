@@ -115,6 +115,9 @@ def _whole(entry: _Entry) -> bool:
 
 @tf_op("StridedSlice", complex=True)
 def strided_slice(c: Call, input: Value | ComplexPair, begin: Value, end: Value, strides: Value) -> Any:
+    """StridedSlice(input, begin, end, strides) -> output; T, Index, begin_mask, end_mask, ellipsis_mask,
+    new_axis_mask, shrink_axis_mask
+    """
     known = _of_sizes(c, input, begin, end, strides)
     if known is not None:
         return known
@@ -147,6 +150,9 @@ def _of_sizes(c: Call, x: Any, begin: Value, end: Value, strides: Value) -> Valu
 
 @tf_op("TensorStridedSliceUpdate")
 def tensor_strided_slice_update(c: Call, input: Value, begin: Value, end: Value, strides: Value, value: Value) -> Value:
+    """TensorStridedSliceUpdate(input, begin, end, strides, value) -> output; T, Index, begin_mask, end_mask,
+    ellipsis_mask, new_axis_mask, shrink_axis_mask
+    """
     return _updated(c, input, begin, end, strides, value)
 
 
@@ -154,6 +160,9 @@ def tensor_strided_slice_update(c: Call, input: Value, begin: Value, end: Value,
 def resource_strided_slice_assign(
     c: Call, ref: Any, begin: Value, end: Value, strides: Value, value: Value
 ) -> list[Any]:
+    """ResourceStridedSliceAssign(ref, begin, end, strides, value); T, Index, begin_mask, end_mask, ellipsis_mask,
+    new_axis_mask, shrink_axis_mask
+    """
     assert isinstance(ref, Variable)
     store = c.converter.store
     store.write(ref, _updated(c, store.read(ref), begin, end, strides, value))

@@ -33,6 +33,7 @@ def _sizes(c: Call, shape: Value) -> tuple[Size, ...] | None:
 
 @tf_op("TensorListReserve", raw=True)
 def reserve(c: Call, element_shape: Value, num_elements: Value) -> TensorList:
+    """TensorListReserve(element_shape, num_elements) -> handle; element_dtype, shape_type"""
     shape = _sizes(c, element_shape)
     found = TensorList(c.dtype("element_dtype"), _partial(c, element_shape), c.size(num_elements))
     if shape is not None and any(not isinstance(s, int) for s in shape):
@@ -42,21 +43,25 @@ def reserve(c: Call, element_shape: Value, num_elements: Value) -> TensorList:
 
 @tf_op("EmptyTensorList", raw=True)
 def empty(c: Call, element_shape: Value, max_num_elements: Value) -> TensorList:
+    """EmptyTensorList(element_shape, max_num_elements) -> handle; element_dtype, shape_type"""
     return TensorList(c.dtype("element_dtype"), _partial(c, element_shape), 0)
 
 
 @tf_op("TensorListFromTensor", raw=True)
 def from_tensor(c: Call, tensor: Value, element_shape: Value) -> TensorList:
+    """TensorListFromTensor(tensor, element_shape) -> output_handle; element_dtype, shape_type"""
     return TensorList(tensor.dtype, _partial(c, element_shape), tensor.shape[0], tensor)
 
 
 @tf_op("TensorListGetItem", raw=True)
 def item(c: Call, input_handle: TensorList, index: Value, element_shape: Value) -> Value:
+    """TensorListGetItem(input_handle, index, element_shape) -> item; element_dtype, Tshape"""
     return get_item(c, input_handle, index, _sizes(c, element_shape))
 
 
 @tf_op("TensorListSetItem", raw=True)
 def set_(c: Call, input_handle: TensorList, index: Value, item: Value) -> TensorList:
+    """TensorListSetItem(input_handle, index, item) -> output_handle; element_dtype, resize_if_index_out_of_bounds"""
     from ..loop import _Empty
 
     if isinstance(input_handle, _Empty):
@@ -66,11 +71,13 @@ def set_(c: Call, input_handle: TensorList, index: Value, item: Value) -> Tensor
 
 @tf_op("TensorListPushBack", raw=True)
 def push(c: Call, input_handle: TensorList, tensor: Value) -> TensorList:
+    """TensorListPushBack(input_handle, tensor) -> output_handle; element_dtype"""
     return push_back(c, input_handle, tensor)
 
 
 @tf_op("TensorListPopBack", raw=True)
 def pop(c: Call, input_handle: TensorList, element_shape: Value) -> list[Any]:
+    """TensorListPopBack(input_handle, element_shape) -> output_handle, tensor; element_dtype"""
     items = input_handle.dense(c)
     last = c.b.Gather(items, np.int64(-1), axis=0)
     return [input_handle.written(c.slice(items, 0, 0, items.shape[0] - 1)), last]
@@ -78,12 +85,14 @@ def pop(c: Call, input_handle: TensorList, element_shape: Value) -> list[Any]:
 
 @tf_op("TensorListStack", raw=True)
 def stack(c: Call, input_handle: TensorList, element_shape: Value) -> Value:
+    """TensorListStack(input_handle, element_shape) -> tensor; element_dtype, num_elements"""
     shape = input_handle.element_shape() or _sizes(c, element_shape)
     return input_handle.dense(c, shape)
 
 
 @tf_op("TensorListLength", raw=True)
 def length(c: Call, input_handle: TensorList) -> Value:
+    """TensorListLength(input_handle) -> length"""
     from ge_core.ir.dtype import DType
 
     return c.scalar(input_handle.length, DType.of("int32"))
@@ -91,6 +100,7 @@ def length(c: Call, input_handle: TensorList) -> Value:
 
 @tf_op("TensorListElementShape", raw=True)
 def element_shape(c: Call, input_handle: TensorList) -> Value:
+    """TensorListElementShape(input_handle) -> element_shape; shape_type"""
     shape: Sequence[Size] | None = input_handle.element_shape()
     if shape is None and input_handle.element is not None:
         shape = [-1 if s is None else s for s in input_handle.element]
@@ -101,6 +111,7 @@ def element_shape(c: Call, input_handle: TensorList) -> Value:
 
 @tf_op("TensorListResize", raw=True)
 def resize(c: Call, input_handle: TensorList, size: Value) -> TensorList:
+    """TensorListResize(input_handle, size) -> output_handle"""
     wanted = c.size(size)
     items = input_handle.items
     if items is None:
@@ -115,11 +126,13 @@ def resize(c: Call, input_handle: TensorList, size: Value) -> TensorList:
 
 @tf_op("TensorListGather", raw=True)
 def gather(c: Call, input_handle: TensorList, indices: Value, element_shape: Value) -> Value:
+    """TensorListGather(input_handle, indices, element_shape) -> values; element_dtype"""
     return c.b.Gather(input_handle.dense(c, _sizes(c, element_shape)), c.int64(indices), axis=0)
 
 
 @tf_op("TensorListScatter", raw=True)
 def scatter(c: Call, tensor: Value, indices: Value, element_shape: Value) -> TensorList:
+    """TensorListScatter(tensor, indices, element_shape) -> output_handle; element_dtype, shape_type"""
     count = c.b.Add(c.b.ReduceMax(c.int64(indices), keepdims=0), np.int64(1))
     content = count.content or c.b.ge.BindDim(count).content
     known = c.array(indices)
@@ -129,16 +142,16 @@ def scatter(c: Call, tensor: Value, indices: Value, element_shape: Value) -> Ten
 
 @tf_op("TensorListScatterV2", raw=True)
 def scatter_v2(c: Call, tensor: Value, indices: Value, element_shape: Value, num_elements: Value) -> TensorList:
+    """TensorListScatterV2(tensor, indices, element_shape, num_elements) -> output_handle; element_dtype, shape_type"""
     known = c.maybe_sizes(num_elements)
     if known == [-1]:
         return scatter(c, tensor, indices, element_shape)
-    return _scattered(
-        c, tensor, indices, TensorList(tensor.dtype, _partial(c, element_shape), c.size(num_elements))
-    )
+    return _scattered(c, tensor, indices, TensorList(tensor.dtype, _partial(c, element_shape), c.size(num_elements)))
 
 
 @tf_op("TensorListScatterIntoExistingList", raw=True)
 def scatter_into(c: Call, input_handle: TensorList, tensor: Value, indices: Value) -> TensorList:
+    """TensorListScatterIntoExistingList(input_handle, tensor, indices) -> output_handle; element_dtype"""
     return _scattered(c, tensor, indices, input_handle)
 
 
@@ -149,6 +162,9 @@ def _scattered(c: Call, tensor: Value, indices: Value, list: TensorList) -> Tens
 
 @tf_op("TensorListConcat", "TensorListConcatV2", raw=True)
 def concat(c: Call, input_handle: TensorList, *element_shape: Any) -> list[Value]:
+    """TensorListConcat(input_handle) -> tensor, lengths; element_dtype, element_shape
+    TensorListConcatV2(input_handle, element_shape, leading_dims) -> tensor, lengths; element_dtype, shape_type
+    """
     shape = _sizes(c, element_shape[0]) if element_shape else None
     items = input_handle.dense(c, shape)
     rows, each = items.shape[:2]
@@ -158,11 +174,13 @@ def concat(c: Call, input_handle: TensorList, *element_shape: Any) -> list[Value
 
 @tf_op("TensorListConcatLists", raw=True)
 def concat_lists(c: Call, input_a: TensorList, input_b: TensorList) -> TensorList:
+    """TensorListConcatLists(input_a, input_b) -> output; element_dtype"""
     return input_a.written(c.b.Concat([input_a.dense(c), input_b.dense(c)], axis=0))
 
 
 @tf_op("TensorListSplit", raw=True)
 def split(c: Call, tensor: Value, element_shape: Value, lengths: Value) -> TensorList:
+    """TensorListSplit(tensor, element_shape, lengths) -> output_handle; element_dtype, shape_type"""
     sizes = c.ints(lengths, "lengths")
     if not sizes or any(s != sizes[0] for s in sizes):
         raise c.unsupported("elements of different lengths")

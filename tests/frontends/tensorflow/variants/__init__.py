@@ -10,7 +10,15 @@ from .pointwise import POINTWISE
 from .random import RANDOM
 from .resources import RESOURCES
 from .shape import SHAPE
+from .sparse import SPARSE
 
 VARIANTS: dict[str, list[Variant]] = {
-    **POINTWISE, **SHAPE, **INDEXING, **NEURAL, **LINALG, **RANDOM, **RESOURCES,
-}  # fmt: skip
+    **POINTWISE,
+    **SHAPE,
+    **INDEXING,
+    **NEURAL,
+    **LINALG,
+    **RANDOM,
+    **RESOURCES,
+    **SPARSE,
+}

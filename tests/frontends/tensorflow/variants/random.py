@@ -39,13 +39,19 @@ R = tf.raw_ops
 
 def _shapes(draw: Callable[[Any], Any]) -> list[Variant]:
     """A fixed shape, an empty one, and one that is read from an input."""
-    return [_drawn(lambda x: (draw([40, 50]), x)[0], f(1)), _drawn(lambda x: (draw([0, 3]), x)[0], f(1)),
-            _drawn(lambda x: draw(tf.shape(x)), f(30, 20), open_sizes=True)]  # fmt: skip
+    return [
+        _drawn(lambda x: (draw([40, 50]), x)[0], f(1)),
+        _drawn(lambda x: (draw([0, 3]), x)[0], f(1)),
+        _drawn(lambda x: draw(tf.shape(x)), f(30, 20), open_sizes=True),
+    ]
 
 
 def _seeded(draw: Callable[[Any, Any], Any]) -> list[Variant]:
-    return [_drawn(lambda s: draw([40, 50], s), SEED), _drawn(lambda s: draw([0, 3], s), SEED),
-            _drawn(lambda x, s: draw(tf.shape(x), s), f(30, 20), SEED)]  # fmt: skip
+    return [
+        _drawn(lambda s: draw([40, 50], s), SEED),
+        _drawn(lambda s: draw([0, 3], s), SEED),
+        _drawn(lambda x, s: draw(tf.shape(x), s), f(30, 20), SEED),
+    ]
 
 
 def _key(s: Any) -> tuple[Any, Any]:
@@ -65,14 +71,63 @@ RANDOM: dict[str, list[Variant]] = {
     "StatelessRandomUniform": _seeded(lambda n, s: R.StatelessRandomUniform(shape=n, seed=s)),
     "StatelessRandomNormal": _seeded(lambda n, s: R.StatelessRandomNormal(shape=n, seed=s)),
     "StatelessTruncatedNormal": _seeded(lambda n, s: R.StatelessTruncatedNormal(shape=n, seed=s)),
-    "StatelessRandomUniformInt": _seeded(lambda n, s: R.StatelessRandomUniformInt(shape=n, seed=s, minval=-5, maxval=20)),
+    "StatelessRandomUniformInt": _seeded(
+        lambda n, s: R.StatelessRandomUniformInt(shape=n, seed=s, minval=-5, maxval=20)
+    ),
     "StatelessRandomUniformV2": _v2(lambda n, k, c, a: R.StatelessRandomUniformV2(shape=n, key=k, counter=c, alg=a)),
     "StatelessRandomNormalV2": _v2(lambda n, k, c, a: R.StatelessRandomNormalV2(shape=n, key=k, counter=c, alg=a)),
-    "StatelessTruncatedNormalV2": _v2(lambda n, k, c, a: R.StatelessTruncatedNormalV2(shape=n, key=k, counter=c, alg=a)),
-    "StatelessRandomUniformIntV2": _v2(lambda n, k, c, a: R.StatelessRandomUniformIntV2(shape=n, key=k, counter=c, alg=a, minval=-5, maxval=20)),
-    "StatelessRandomGetKeyCounter": _v2(lambda n, k, c, a: R.StatelessRandomUniformV2(shape=n, key=k, counter=c, alg=a)),
-    "RandomShuffle": [_drawn(lambda x: S.shuffle(x), f(20), check=_permuted), _drawn(lambda x: S.shuffle(x), f(5, 1), check=_permuted, open_sizes=True), _drawn(lambda x: S.shuffle(x), f(1), check=_permuted)],
-    "StatelessShuffle": [_drawn(lambda x, s: R.StatelessShuffle(value=x, key=_key(s)[0], counter=_key(s)[1], alg=1), f(*n), SEED, check=_permuted) for n in ((20,), (5, 1), (1,))],
-    "Multinomial": [_drawn(lambda x: S.categorical(x, 400), f(2, 3)), _drawn(lambda x: S.categorical(x, 400, tf.int32), f(1, 5)), _drawn(lambda x: S.categorical(x, 0), f(2, 3))],
-    "StatelessMultinomial": [_drawn(lambda x, s: S.stateless_categorical(x, 400, s), f(2, 3), SEED), _drawn(lambda x, s: S.stateless_categorical(x, 400, s, tf.int32), f(1, 5), SEED), _drawn(lambda x, s: S.stateless_categorical(x, 0, s), f(2, 3), SEED)],
-}  # fmt: skip
+    "StatelessTruncatedNormalV2": _v2(
+        lambda n, k, c, a: R.StatelessTruncatedNormalV2(shape=n, key=k, counter=c, alg=a)
+    ),
+    "StatelessRandomUniformIntV2": _v2(
+        lambda n, k, c, a: R.StatelessRandomUniformIntV2(shape=n, key=k, counter=c, alg=a, minval=-5, maxval=20)
+    ),
+    "StatelessRandomGetKeyCounter": _v2(
+        lambda n, k, c, a: R.StatelessRandomUniformV2(shape=n, key=k, counter=c, alg=a)
+    ),
+    "StatelessRandomUniformFullInt": _seeded(
+        lambda n, s: R.StatelessRandomUniformFullInt(shape=n, seed=s, dtype=tf.int32)
+    ),
+    "StatelessRandomUniformFullIntV2": _v2(
+        lambda n, k, c, a: R.StatelessRandomUniformFullIntV2(shape=n, key=k, counter=c, alg=a, dtype=tf.uint32)
+    ),
+    "StatelessRandomGetAlg": [
+        _drawn(
+            lambda x, n=n: (
+                R.StatelessRandomUniformV2(
+                    shape=n, key=_key([1, 2])[0], counter=_key([1, 2])[1], alg=R.StatelessRandomGetAlg()
+                )
+                + x * 0
+            ),
+            f(1),
+        )
+        for n in ([40, 50], [0], [700])
+    ],
+    "StatelessRandomGetKeyCounterAlg": _seeded(
+        lambda n, s: R.StatelessRandomUniformV2(shape=n, **R.StatelessRandomGetKeyCounterAlg(seed=s)._asdict())
+    ),
+    "RandomShuffle": [
+        _drawn(lambda x: S.shuffle(x), f(20), check=_permuted),
+        _drawn(lambda x: S.shuffle(x), f(5, 1), check=_permuted, open_sizes=True),
+        _drawn(lambda x: S.shuffle(x), f(1), check=_permuted),
+    ],
+    "StatelessShuffle": [
+        _drawn(
+            lambda x, s: R.StatelessShuffle(value=x, key=_key(s)[0], counter=_key(s)[1], alg=1),
+            f(*n),
+            SEED,
+            check=_permuted,
+        )
+        for n in ((20,), (5, 1), (1,))
+    ],
+    "Multinomial": [
+        _drawn(lambda x: S.categorical(x, 400), f(2, 3)),
+        _drawn(lambda x: S.categorical(x, 400, tf.int32), f(1, 5)),
+        _drawn(lambda x: S.categorical(x, 0), f(2, 3)),
+    ],
+    "StatelessMultinomial": [
+        _drawn(lambda x, s: S.stateless_categorical(x, 400, s), f(2, 3), SEED),
+        _drawn(lambda x, s: S.stateless_categorical(x, 400, s, tf.int32), f(1, 5), SEED),
+        _drawn(lambda x, s: S.stateless_categorical(x, 0, s), f(2, 3), SEED),
+    ],
+}
