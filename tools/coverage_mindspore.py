@@ -4,8 +4,9 @@
     python tools/coverage_mindspore.py --check   exit code 1 when the page names other variants than the tests hold
 
 Counted are the primitives that MindSpore's own documentation says its CPU supports, and those that it says nothing
-of and that ran here; without those for training, for several devices, for debugging and inside of MindSpore's
-compiler. A primitive counts as converted with three variants whose values agree with MindSpore's.
+of and that ran here; without those that it refused when asked, and those for training, for several devices, for
+debugging and inside of MindSpore's compiler. A primitive counts as converted with three variants whose values agree
+with MindSpore's.
 """
 
 from __future__ import annotations
@@ -120,14 +121,30 @@ def _checked(group: Sequence[Any]) -> Iterator[tuple[Any, str]]:
         yield variant, ""
 
 
-def page(passed: Mapping[str, int]) -> str:
-    """The page for the number of agreeing variants of each primitive."""
+def refused() -> list[str]:
+    """The primitives that MindSpore's CPU has no kernel for, asked one by one."""
+    from tests.frontends.mindspore.agreement import check_variants
+    from tests.frontends.mindspore.variants.refused import REFUSED
+
+    found = []
+    for variant in REFUSED:
+        try:
+            check_variants([variant])
+        except Exception as error:  # noqa: BLE001 - MindSpore raises whatever its runtime met
+            if f"Unsupported op [{variant.op}] on CPU" in str(error):
+                found.append(variant.op)
+    return found
+
+
+def page(passed: Mapping[str, int], without: Sequence[str]) -> str:
+    """The page for the number of agreeing variants of each primitive, and the primitives that the CPU refuses."""
     from ge_frontend_mindspore.registry import operators
     from ge_frontend_mindspore.scan import CONTROL
 
     primitives, on_cpu = documented()
     counted = {name for name in primitives if on_cpu.get(name, passed.get(name, 0) > 0) and not _OTHER.search(name)}
     counted |= {name for name in passed if name in primitives}
+    counted -= set(without)
     full = sorted(name for name in counted if passed.get(name, 0) >= WANTED)
     untested = sorted(name for name in counted - set(full) if name in operators() or name in CONTROL)
     missing = sorted(counted - set(full) - set(untested))
@@ -140,7 +157,8 @@ Made by `tools/coverage_mindspore.py` with MindSpore {metadata.version("mindspor
 
 **{len(full)} of {len(counted)} primitives ({share:.0f} %)** are converted with at least {WANTED} variants whose values
 agree. Counted are the primitives that MindSpore's documentation says its CPU supports, and those without a word on
-platforms that ran here; not those for training, several devices, debugging, and inside of MindSpore's compiler.
+platforms that ran here; not those that it refuses when asked ({len(without)}, below), and those for training, several
+devices, debugging, and inside of MindSpore's compiler.
 
 Where MindSpore's CPU is wrong about NaN (Softmax, Sign, Maximum, Minimum, and Div of two equal shapes), the converted
 model gives NaN; `tests/frontends/mindspore/test_numbers.py` holds the right values.
@@ -156,6 +174,12 @@ model gives NaN; `tests/frontends/mindspore/test_numbers.py` holds the right val
 ## Not converted
 
 {_wrapped(missing)}
+
+## Refused by MindSpore's CPU
+
+MindSpore's documentation of some function names the CPU, and its runtime says that it has no kernel.
+
+{_wrapped(without)}
 
 ## Converted, and not on MindSpore's CPU
 
@@ -203,7 +227,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{variant.op}({variant.init})({variant.call}): {wrong}", flush=True)
         else:
             passed[variant.op] = passed.get(variant.op, 0) + 1
-    PAGE.write_text(page(passed), encoding="utf-8")
+    PAGE.write_text(page(passed, refused()), encoding="utf-8")
     return 0
 
 

@@ -48,7 +48,7 @@ def message_class(name: str) -> type[Message]:
     return _classes()[name]
 
 
-def merge(message: Message, data: bytes | memoryview) -> None:
+def merge(message: Message, data: bytes | bytearray | memoryview) -> None:
     """Add the fields in bytes that nobody vouches for to a message.
 
     Raises:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ge_core.ir.graph import Value
 
 from ..call import Call
@@ -123,3 +125,21 @@ def sparse_softmax_cross_entropy(c: Call, logits: Value, labels: Value, is_grad:
         raise c.unsupported("a gradient")
     own = b.GatherElements(b.LogSoftmax(logits, axis=-1), c.unsqueeze(b.Cast(labels, to="int64"), 1), axis=1)
     return b.Neg(b.ReduceMean(own, None, keepdims=0))
+
+
+@primitive("MultiMarginLoss")
+def multi_margin_loss(
+    c: Call, x: Value, target: Value, weight: Value | None = None, p: int = 1, margin: float = 1.0,
+    reduction: Any = "mean",
+) -> Value:  # fmt: skip
+    """MultiMarginLoss(p=1, margin=1.0, reduction='mean')(x, target, weight)"""
+    b = c.b
+    places = b.Cast(target, to="int64")
+    own = b.GatherElements(x, c.unsqueeze(places, 1), axis=1)
+    short = b.Max(b.Add(b.Sub(x, own), float(margin)), 0.0)
+    short = b.ge.Square(short) if p == 2 else short
+    if weight is not None:
+        short = b.Mul(short, c.unsqueeze(b.Gather(weight, places, axis=0), 1))
+    numbers = b.Range(b.constant(np.int64(0)), b.scalar(x.shape[1]), b.constant(np.int64(1)))
+    mine = b.Equal(numbers, c.unsqueeze(places, 1))
+    return reduce_loss(c, b.ReduceMean(b.Where(mine, c.tensor(0.0, x.dtype), short), b.ints(1), keepdims=0), reduction)

@@ -170,3 +170,51 @@ def pdist(c: Call, x: Value, p: float = 2.0) -> Value:
     first, second = np.triu_indices(count, 1)
     rows = [c.b.Gather(x, c.b.constant(k.astype(np.int64)), axis=x.rank - 2) for k in (first, second)]
     return distance(c, c.b.Abs(c.b.Sub(*rows)), float(p))
+
+
+@primitive("MatrixTriangularSolve")
+def triangular_solve(c: Call, matrix: Value, rhs: Value, lower: bool = True, adjoint: bool = False) -> Value:
+    """MatrixTriangularSolve(lower=True, adjoint=False)(matrix, rhs): the other triangle is not read"""
+    triangle = c.b.Trilu(matrix, c.b.constant(np.int64(0)), upper=int(not lower))
+    return c.b.ge.Solve(c.swap(triangle) if adjoint else triangle, rhs)
+
+
+def _from_factor(c: Call, factor: Value, upper: bool) -> Value:
+    """The matrix of a Cholesky factor."""
+    return c.b.MatMul(c.swap(factor), factor) if upper else c.b.MatMul(factor, c.swap(factor))
+
+
+@primitive("CholeskySolve")
+def cholesky_solve(c: Call, x1: Value, x2: Value, upper: bool = False) -> Value:
+    """CholeskySolve(upper=False)(x1, x2): x1 is the right side, x2 the factor"""
+    return c.b.ge.Solve(_from_factor(c, x2, upper), x1)
+
+
+@primitive("CholeskyInverse")
+def cholesky_inverse(c: Call, input_x: Value, upper: bool) -> Value:
+    """CholeskyInverse(input_x, upper=False): the inverse of the matrix of a factor"""
+    return c.b.ge.Inverse(_from_factor(c, input_x, upper))
+
+
+@primitive("LogMatrixDeterminant")
+def log_determinant(c: Call, x: Value) -> tuple[Value, Value]:
+    """LogMatrixDeterminant()(x): sign and logarithm of the determinant"""
+    found = c.b.Det(x)
+    return c.b.Sign(found), c.b.Log(c.b.Abs(found))
+
+
+_MODES = {0: "pad", 1: "same", 2: "valid", 3: "full"}  # MindSpore's PadMode
+
+
+@primitive("Correlate")
+def correlate(c: Call, a: Value, v: Value, pad_mode: Any) -> Value:
+    """Correlate(a, v, pad_mode='valid'): of two vectors, the first one not shorter"""
+    mode = _MODES.get(pad_mode, str(pad_mode)) if isinstance(pad_mode, int) else str(pad_mode)
+    size, window = a.shape[0], v.shape[0]
+    if not isinstance(size, int) or not isinstance(window, int) or size < window or mode not in _MODES.values():
+        raise c.unsupported("a first vector that is shorter, or a symbolic size,")
+    pads = {"valid": (0, 0), "same": (window // 2, (window - 1) // 2), "full": (window - 1, window - 1)}[mode]
+    x, w = c.tensors(c.dtype(), a, v)
+    return c.reshape(
+        c.b.Conv(c.unsqueeze(x, 0, 1), c.unsqueeze(w, 0, 1), pads=list(pads)), (size - window + 1 + sum(pads),)
+    )

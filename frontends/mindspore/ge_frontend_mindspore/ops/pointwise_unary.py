@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ge_core.ir.graph import Value
 
 from ..call import Call, Operand
@@ -151,3 +153,12 @@ def population_count(c: Call, input: Value) -> Value:
         total = one if total is None else b.Add(total, one)
     assert total is not None
     return c.cast(total, c.dtype())
+
+
+@primitive("Mvlgamma")
+def mvlgamma(c: Call, x: Value, p: int) -> Value:
+    """Mvlgamma(p)(x): p (p - 1) / 4 log(pi) + the sum of lgamma(x - j / 2) for j < p"""
+    total = c.b.ge.Lgamma(x)
+    for j in range(1, p):
+        total = c.b.Add(total, c.b.ge.Lgamma(c.b.Sub(x, 0.5 * j)))
+    return c.b.Add(total, p * (p - 1) / 4 * math.log(math.pi))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ge_core.ir.graph import Value
 
 from ..call import Call
@@ -85,7 +87,7 @@ def upsample_cubic(c: Call, x: Value, output_size: Any, scales: Any, align_corne
 def _upsampled(c: Call, x: Value, output_size: Any, scales: Any, mode: str, coordinates: str, **how: Any) -> Value:
     if output_size is not None:
         return _resized(c, x, output_size, mode=mode, coordinate_transformation_mode=coordinates, **how)
-    factors = c.b.constant([1.0, 1.0, *(float(s) for s in scales)], "float32")
+    factors = c.b.constant(np.array([1.0, 1.0, *(float(s) for s in scales)], np.float32))
     result: Value = c.b.Resize(x, None, factors, mode=mode, coordinate_transformation_mode=coordinates, **how)
     return result
 

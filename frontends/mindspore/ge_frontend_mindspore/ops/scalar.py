@@ -76,7 +76,7 @@ def scalar_unary(c: Call, x: Any) -> Any:
     if isinstance(x, (bool, int, float)):
         if c.op == "ScalarLog":
             return math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan)
-        return {"ScalarUsub": operator.neg, "ScalarUadd": operator.pos, "ScalarBool": bool}[c.op](x)
+        return bool(x) if c.op == "ScalarBool" else -x if c.op == "ScalarUsub" else x
     if c.op == "ScalarUadd":
         return x
     if isinstance(x, Dim) and c.op == "ScalarUsub":
@@ -140,14 +140,31 @@ def sequence_extreme(c: Call, x: Sequence[Any]) -> Any:
 
 @primitive("tuple_equal", "list_equal", "tuple_lt", "list_lt", "tuple_le", "list_le", "tuple_greater_than",
            "list_greater_than", "tuple_greater_equal", "list_greater_equal")  # fmt: skip
-def tuple_compare(c: Call, x: Sequence[Any], y: Sequence[Any]) -> bool:
+def tuple_compare(c: Call, x: Sequence[Any], y: Sequence[Any]) -> Any:
     """tuple_equal(x, y); tuple_lt; tuple_le; tuple_greater_than; tuple_greater_equal, and of lists"""
     if any(not isinstance(e, (bool, int, float, str)) for e in (*x, *y)):
-        raise c.unsupported("a comparison of values that the model computes")
+        return _equal_sizes(c, x, y)
     kind = c.op.partition("_")[2]
     compare = {"equal": operator.eq, "lt": operator.lt, "le": operator.le, "greater_than": operator.gt,
                "greater_equal": operator.ge}[kind]  # fmt: skip
     return bool(compare(tuple(x), tuple(y)))
+
+
+def _equal_sizes(c: Call, x: Sequence[Any], y: Sequence[Any]) -> Any:
+    """Whether two tuples of sizes are equal."""
+    if not c.op.endswith("_equal") or "greater" in c.op:
+        raise c.unsupported("an order of values that the model computes")
+    if len(x) != len(y):
+        return False
+    found: Any = True
+    for a, b in zip(x, y, strict=True):
+        known = dims.equal(a, b) if isinstance(a, (int, Dim)) and isinstance(b, (int, Dim)) else None
+        if known is False:
+            return False
+        if known is None:
+            same = c.b.Equal(c.tensor(a), c.tensor(b))
+            found = same if found is True else c.b.And(found, same)
+    return found
 
 
 @primitive("Print", "TensorDump", ignores=("summarize",))

@@ -171,8 +171,8 @@ def _parts(c: Call, size: Size, part: int) -> list[Size]:
         count = c.results
         return [*([part] * (count - 1)), size - part * (count - 1)]
     full, rest = divmod(size, part) if part else (1, 0)
-    found: list[Size] = [part] * full + ([rest] if rest else [])
-    return found or [0]
+    found: list[Size] = [part for _ in range(full)]
+    return [*found, rest] if rest or not found else found
 
 
 @primitive("SplitWithSize", "SplitWithSizeView", "SplitV", ignores=("num_split",))
@@ -196,7 +196,7 @@ def tile(c: Call, input: Value, dims: Any) -> Value:
     """Tile(input, dims); Repeat(input, repeats)"""
     times = c.sizes(dims)
     x = c.unsqueeze(input, *range(max(len(times) - input.rank, 0)))
-    times = [1] * (x.rank - len(times)) + times
+    times = [*(1 for _ in range(x.rank - len(times))), *times]
     return x if all(t == 1 for t in times) else c.b.Tile(x, c.b.ints(times))
 
 
@@ -241,6 +241,18 @@ def roll(c: Call, input: Value, shifts: Any, axis: Any) -> Value:
     x = input
     for a, step in zip(axes, steps, strict=True):
         x = _rolled(c, x, c.axis(a, x.rank), step)
+    return x
+
+
+@primitive("FFTShift", "IFFTShift")
+def shifted(c: Call, input: Value, dim: Any) -> Value:
+    """FFTShift(input, dim=None); IFFTShift(input, dim=None): the middle to the front, or back"""
+    x = input
+    for axis in c.axes(dim, x.rank):
+        half = dims.floordiv(x.shape[axis], 2)
+        if not isinstance(half, int):
+            raise c.unsupported("a symbolic size")
+        x = _rolled(c, x, axis, half if c.op == "FFTShift" else -half)
     return x
 
 

@@ -71,3 +71,4 @@ _three(
     "mindspore.ops.Eye()(x.shape[0], y.shape[0], dtype.int32)",
     "mindspore.ops.Eye()(2, x.shape[1], dtype.bool_)",
 )
+_three("tuple_equal", "x.shape == y.shape", "x.shape == (2, 5)", "(x.shape[0], 3) == (2, y.shape[0])")
