@@ -35,7 +35,10 @@ def gather_elements(c: Infer) -> Type:
     data, indices = c.shape(0), c.shape(1)
     if len(data) != len(indices):
         raise c.error(f"data has rank {len(data)}, indices {len(indices)}")
-    c.axis("axis", len(data))
+    axis = c.axis("axis", len(data))
+    for i, (picked, there) in enumerate(zip(indices, data, strict=True)):
+        if i != axis:
+            c.require_at_most(picked, there)
     _pick(c, c.content(1))
     return TensorType(c.dtype(0), indices)
 

@@ -199,6 +199,10 @@ class Infer:
         if a != b:
             self.required.append((a, b))
 
+    def require_at_most(self, a: Size, b: Size) -> None:
+        """Say that a size may not be larger than another in any call."""
+        self.require(dims.minimum(a, b), a)
+
     @staticmethod
     def _shown(shapes: Sequence[Shape]) -> str:
         return " and ".join(f"[{', '.join(map(str, s))}]" for s in shapes)

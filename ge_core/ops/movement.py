@@ -66,6 +66,7 @@ def _split_sizes(c: Infer, size: Size) -> Sequence[Size]:
     total = sum(content, 0)
     if dims.equal(total, size) is False:
         raise c.error(f"parts {list(content)} add up to {total}, the axis has {size}")
+    c.require(total, size)
     return content
 
 

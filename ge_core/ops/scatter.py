@@ -40,6 +40,7 @@ def _elements(c: Infer) -> None:
     for i, (n, m) in enumerate(zip(indices, updates, strict=True)):
         if dims.less_equal(n, m) is False:
             raise c.error(f"updates have {m} elements on axis {i}, indices {n}")
+        c.require_at_most(n, m)
 
 
 @type_rule("ScatterND")

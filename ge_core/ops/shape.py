@@ -172,6 +172,7 @@ def squeeze(c: Infer) -> Type:
     for axis in axes:
         if dims.equal(shape[axis], 1) is False:
             raise c.error(f"axis {axis} of {c.type(0)} is not 1")
+        c.require(shape[axis], 1)
     out = tuple(d for i, d in enumerate(shape) if i not in axes)
     same_content(c, out)
     return TensorType(c.dtype(0), out)

@@ -41,4 +41,5 @@ def affine_grid(c: Infer) -> TensorType:
         return TensorType(dtype, (theta[0], *spatial, rank - 2))
     if dims.equal(size[0], theta[0]) is False:
         raise c.error(f"size asks for a batch of {size[0]}, theta has {theta[0]}")
+    c.require(size[0], theta[0])
     return TensorType(dtype, (theta[0], *size[2:], rank - 2))

@@ -43,7 +43,8 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
     if dce:
         simplify += [CommonSubexpressions(), DeadCode()]
     cleaning = PassManager(tuple(simplify), "simplify", fixpoint=True)
-    passes: list[Pass] = [InferTypes(), cleaning, UnifySizes()]
+    # before anything is rewritten, since rewriting takes equal sizes for granted; of dead code nothing is required
+    passes: list[Pass] = [InferTypes(), *([DeadCode()] if dce else []), UnifySizes(), cleaning, UnifySizes()]
     if fusion:
         passes += [*RECOGNISERS, FoldBatchNorm(), cleaning]
     if layout:
