@@ -85,7 +85,7 @@ _PAIRS = "\n".join(
 )  # fmt: skip
 
 _REDUCTIONS = "\n".join(
-    f"reduce_{kind} = legacy_reduce(X; dim, keep_dim:keepdim, reduce_all, out_dtype:dtype, kind=\"{kind}\", "
+    f'reduce_{kind} = legacy_reduce(X; dim, keep_dim:keepdim, reduce_all, out_dtype:dtype, kind="{kind}", '
     "-in_dtype) -> Out"
     for kind in ("sum", "mean", "max", "min", "prod", "any", "all", "amax", "amin")
 )

@@ -163,9 +163,7 @@ class _Reader:
         body.operators.append(Operator("cf.yield", [number], (), {}))
         block.operators.append(Operator("while", [number], (), {}, [body]))
 
-    def _conditional(
-        self, inputs: dict[str, list[str]], attributes: dict[str, Any], block: Block, depth: int
-    ) -> None:
+    def _conditional(self, inputs: dict[str, list[str]], attributes: dict[str, Any], block: Block, depth: int) -> None:
         (condition,) = self._arguments(inputs, "Cond")
         body = self._block(int(attributes.get("sub_block", -1)), depth + 1)
         body.operators.append(Operator("cf.yield", [], (), {}))

@@ -9,7 +9,7 @@ from ge_core.errors import ModelImportError
 from ge_core.ir.dtype import DType
 
 from .element_types import BY_JSON, BY_NAME
-from .program import ABSENT, Array, Block, Input, Kind, Operator, Program, Result, Tensor, Vector, writes
+from .program import ABSENT, LOST, Array, Block, Input, Kind, Operator, Program, Result, Tensor, Vector, writes
 
 Json: TypeAlias = Any
 
@@ -190,16 +190,8 @@ class _Reader:
             if not isinstance(value, list) or depth:
                 raise self.damaged("an attribute is no plain list")
             return [self._attribute(entry, depth + 1) for entry in value]
-        if kind in ("0.a_f32", "0.a_f64", "1.a_scalar") and isinstance(value, str):
-            return _number_of(value)
+        if kind in ("0.a_f32", "0.a_f64") and value is None:
+            return LOST
         if kind == "0.a_bool":
             return bool(value)
         return value
-
-
-def _number_of(text: str) -> Any:
-    """A float that JSON cannot say is stored as text."""
-    try:
-        return float(text)
-    except ValueError:
-        return text

@@ -16,6 +16,10 @@ ABSENT = 0
 """The number of an optional operand that is not given."""
 
 
+LOST = object()
+"""The value of an attribute that was an infinity or NaN: Paddle writes null for all three."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A tensor's element type (None when Paddle states none) and shape (-1 for a size that is not fixed)."""

@@ -98,11 +98,12 @@ class TensorArray:
         return c.reshape(moved, (*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :]))
 
     def sizes(self, c: Call, axis: int) -> Value:
-        """The size of each element along an axis, int32; 1 for elements that are stacked."""
-        found: list[Size] = [item.shape[axis] if item.rank else 1 for item in self.items]
+        """The size of each element along an axis, int32; 1 where it has no such axis."""
+        found: list[Size] = [item.shape[axis] if -item.rank <= axis < item.rank else 1 for item in self.items]
         vector = c.b.ints(found)
         if self.tail is not None:
-            size = c.b.scalar(self.tail.shape[axis + 1]) if self.tail.rank > 1 else c.b.scalar(1)
+            inner = self.tail.shape[1:]
+            size = c.b.scalar(inner[axis] if -len(inner) <= axis < len(inner) else 1)
             rest = c.b.Expand(size, c.b.ints(self.tail.shape[0]))
             vector = c.b.Concat([vector, rest], axis=0) if found else rest
         return c.cast(vector, DType.of("int32"))

@@ -65,8 +65,8 @@ def hardtanh(c: Call, x: Value, *, t_min: float = 0.0, t_max: float = 24.0) -> V
 def hardshrink(c: Call, x: Value, *, threshold: float = 0.5) -> Value:
     """hardshrink(x, *, threshold=0.5) -> out"""
     b = c.b
-    outside = b.Or(b.Less(c.scalar(threshold, x.dtype), x), b.Less(x, c.scalar(-threshold, x.dtype)))
-    return b.Where(outside, x, c.scalar(0, x.dtype))
+    inside = b.And(b.Less(c.scalar(-threshold, x.dtype), x), b.Less(x, c.scalar(threshold, x.dtype)))
+    return b.Where(inside, c.scalar(0, x.dtype), x)
 
 
 @pd("softshrink")
@@ -96,13 +96,6 @@ def softplus(c: Call, x: Value, *, beta: float = 1.0, threshold: float = 20.0) -
     steep = b.Mul(x, c.scalar(beta, x.dtype))
     soft = b.Div(b.Softplus(steep), c.scalar(beta, x.dtype))
     return b.Where(b.Less(c.scalar(threshold, x.dtype), steep), x, soft)
-
-
-@pd("soft_relu")
-def soft_relu(c: Call, x: Value, *, threshold: float = 40.0) -> Value:
-    """soft_relu(x, *, threshold=40.0f) -> out"""
-    b = c.b
-    return b.Softplus(b.Clip(x, c.scalar(-threshold, x.dtype), c.scalar(threshold, x.dtype)))
 
 
 @pd("elu")

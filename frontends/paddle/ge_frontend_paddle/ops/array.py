@@ -71,7 +71,7 @@ def array_length(c: Call, x: AnyArray) -> Value:
 def array_to_tensor(c: Call, x: AnyArray, *, axis: int, use_stack: bool) -> tuple[Value, Value]:
     """array_to_tensor(x, *, axis, use_stack) -> out, out_index"""
     array = _whole(c, x)
-    sizes = array.sizes(c, axis if not use_stack else 0)
+    sizes = array.sizes(c, axis)
     if not use_stack:
         return array.joined(c, axis), sizes
     stacked = array.stacked(c)

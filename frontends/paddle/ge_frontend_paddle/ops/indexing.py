@@ -37,12 +37,6 @@ def index_select(c: Call, x: Value, index: Value, *, axis: int = 0) -> Value:
     return c.b.Gather(x, c.flat(index), axis=c.axis(axis, x.rank))
 
 
-@pd("index_select_strided")
-def index_select_strided(c: Call, x: Value, *, index: int, axis: int = 0) -> Value:
-    """index_select_strided(x, *, index, axis=0) -> out"""
-    return c.b.Gather(x, c.b.scalar(index), axis=c.axis(axis, x.rank))
-
-
 @pd("index_sample")
 def index_sample(c: Call, x: Value, index: Value) -> Value:
     """index_sample(x, index) -> out"""
@@ -92,7 +86,7 @@ def scatter(c: Call, x: Value, index: Value, updates: Value, *, overwrite: bool 
     Without overwriting, the rows of the index are cleared first and then added to.
     """
     b = c.b
-    rows = c.reshape(index, (dims.product(index.shape), 1))
+    rows = c.cast(c.reshape(index, (dims.product(index.shape), 1)), INT64)
     wide = c.reshape(updates, (rows.shape[0], *x.shape[1:]))
     if overwrite:
         return b.ScatterND(x, rows, wide)
@@ -115,7 +109,7 @@ def index_add(c: Call, x: Value, index: Value, add_value: Value, *, axis: int = 
     """index_add(x, index, add_value, *, axis=0) -> out"""
     at = c.axis(axis, x.rank)
     order = [at, *(a for a in range(x.rank) if a != at)]
-    places = c.reshape(index, (dims.product(index.shape), 1))
+    places = c.cast(c.reshape(index, (dims.product(index.shape), 1)), INT64)
     written = c.b.ScatterND(c.transpose(x, order), places, c.transpose(add_value, order), reduction="add")
     return c.transpose(written, list(np.argsort(order)))
 

@@ -142,9 +142,7 @@ def assign(
 
 
 @pd("legacy_write_to_array")
-def write_to_array(
-    c: Call, array: TensorArray | LoopArray | None, x: Value, i: Value
-) -> TensorArray | LoopArray:
+def write_to_array(c: Call, array: TensorArray | LoopArray | None, x: Value, i: Value) -> TensorArray | LoopArray:
     """write_to_array: X, I -> Out"""
     return array_write(c, TensorArray(x.dtype) if array is None else array, x, i)
 

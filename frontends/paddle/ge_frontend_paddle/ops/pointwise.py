@@ -212,14 +212,6 @@ def stanh(c: Call, x: Value, *, scale_a: float = 0.67, scale_b: float = 1.7159) 
     return b.Mul(b.Tanh(b.Mul(x, c.scalar(scale_a, x.dtype))), c.scalar(scale_b, x.dtype))
 
 
-@pd("polygamma")
-def polygamma(c: Call, x: Value, *, n: int) -> Value:
-    """polygamma(x, *, n) -> out"""
-    if n != 0:
-        raise c.unsupported(f"n = {n}", "n = 0 is the digamma function")
-    return c.b.ge.Digamma(x)
-
-
 @pd("view_dtype")
 def view_dtype(c: Call, input: Value, *, dtype: DType | None = None) -> Value:
     """view_dtype(input, *, dtype) -> out"""

@@ -149,8 +149,8 @@ def max_pool_with_index(
 def lp_pool2d(
     c: Call,
     x: Value,
-    kernel_size: Sizes,
     *,
+    kernel_size: Sequence[int],
     strides: Sequence[int] = (1, 1),
     paddings: Sequence[int] = (0, 0),
     ceil_mode: bool = False,
@@ -163,13 +163,12 @@ def lp_pool2d(
     """lp_pool2d(x, *, kernel_size, strides={1,1}, paddings={0,0}, ceil_mode=false, exclusive=true, data_format="NCHW",
     pooling_type="", global_pooling=false, adaptive=false, padding_algorithm="EXPLICIT", norm_type=0.0f) -> out
     """
-    kernel = c.known_ints(kernel_size, "a kernel size")
     if adaptive or norm_type == 0:
         raise c.unsupported("an adaptive pool, or the norm 0")
 
     def build(data: Value) -> Value:
         b = c.b
-        sizes = list(kernel)
+        sizes = list(kernel_size)
         pads = pads_of(c, padding_algorithm, paddings, data.shape[2:], sizes, strides, [1] * len(sizes))
         powers = b.Pow(data, c.scalar(norm_type, x.dtype))
         if global_pooling:

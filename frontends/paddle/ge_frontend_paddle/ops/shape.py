@@ -343,17 +343,11 @@ def fill_diagonal(c: Call, x: Value, *, value: float = 0.0, offset: int = 0, wra
     """fill_diagonal(x, *, value=0, offset=0, wrap=false) -> out"""
     b = c.b
     if x.rank != 2:
-        places = [c.reshape(c.range(n), [-1 if a == i else 1 for a in range(x.rank)]) for i, n in enumerate(x.shape)]
-        on = b.Equal(places[0], places[1])
-        for place in places[2:]:
-            on = b.And(on, b.Equal(places[0], place))
-        if offset:
-            raise c.unsupported("an offset in more than two axes")
-    else:
-        rows, columns = c.unsqueeze(c.range(x.shape[0]), 1), c.range(x.shape[1])
-        if wrap:
-            rows = b.Mod(rows, b.scalar(x.shape[1] + 1))
-        on = b.Equal(b.Add(rows, offset), columns)
+        raise c.unsupported(f"a tensor of rank {x.rank}")
+    rows, columns = c.unsqueeze(c.range(x.shape[0]), 1), c.range(x.shape[1])
+    if wrap:
+        rows = b.Mod(rows, b.scalar(x.shape[1] + 1))
+    on = b.Equal(b.Add(rows, offset), columns)
     return b.Where(on, c.scalar(value, x.dtype), x)
 
 
@@ -496,17 +490,6 @@ def repeat_interleave_with_tensor_index(
     return c.b.ge.RepeatInterleave(x, counts, axis=c.axis(axis, x.rank))
 
 
-@pd("as_strided")
-def as_strided(c: Call, input: Value, *, dims: Sequence[int], stride: Sequence[int], offset: int = 0) -> Value:
-    """as_strided(input, *, dims={}, stride={}, offset=0) -> out"""
-    b = c.b
-    place = b.scalar(offset // (input.dtype.bits // 8))
-    for axis, (count, step) in enumerate(zip(dims, stride, strict=True)):
-        along = b.Mul(c.range(count), b.scalar(step))
-        place = b.Add(place, c.reshape(along, (count, *(1 for _ in range(len(dims) - axis - 1)))))
-    return b.Gather(c.flat(input), place, axis=0)
-
-
 @pd("frame")
 def frame(c: Call, x: Value, *, frame_length: int, hop_length: int, axis: int = -1) -> Value:
     """frame(x, *, frame_length, hop_length, axis=-1) -> out"""
@@ -535,18 +518,3 @@ def overlap_add(c: Call, x: Value, *, hop_length: int, axis: int = -1) -> Value:
     empty = c.full((dims.product(lead), total), 0, x.dtype)
     found = c.reshape(b.ScatterElements(empty, index, flat, axis=1, reduction="add"), (*lead, total))
     return c.transpose(found, [found.rank - 1, *range(found.rank - 1)]) if first else found
-
-
-@pd("partial_concat", "partial_sum")
-def partial_concat(c: Call, x: Sequence[Value], *, start_index: int = 0, length: int = -1) -> Value:
-    """partial_concat(x, *, start_index=0, length=-1) -> out
-    partial_sum(x, *, start_index=0, length=-1) -> out
-    """
-    parts = []
-    for part in x:
-        size = part.shape[1]
-        start = start_index + size if start_index < 0 else start_index
-        parts.append(c.slice(part, 1, start, size if length < 0 else start + length))
-    if c.name == "partial_concat":
-        return c.concat(parts, 1)
-    return parts[0] if len(parts) == 1 else c.b.Sum(parts)
