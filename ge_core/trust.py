@@ -10,6 +10,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+KEPT = 10_000
+"""Digests that are remembered; the oldest ones go first."""
+
 
 def cache_folder() -> Path:
     """GE_CACHE_DIR, else the user's cache folder."""
@@ -26,6 +29,11 @@ def remember(digest: bytes) -> None:
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / digest.hex()).touch()
+        known = list(folder.iterdir())
+        if len(known) > KEPT:
+            known.sort(key=lambda file: file.stat().st_mtime_ns)
+            for file in known[: len(known) - KEPT]:
+                file.unlink()
 
 
 def is_known(digest: bytes) -> bool:

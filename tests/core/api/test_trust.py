@@ -194,6 +194,14 @@ def test_a_cache_that_others_can_write_to_is_not_believed(tmp_path: Path) -> Non
     assert is_known(bytes(32))
 
 
+def test_the_oldest_digests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ge_core.trust.KEPT", 3)
+    for number in range(5):
+        remember(bytes([number]) * 32)
+        os.utime(cache_folder() / "trusted" / (bytes([number]) * 32).hex(), ns=(number, number))
+    assert [is_known(bytes([number]) * 32) for number in range(5)] == [False, False, True, True, True]
+
+
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GE_CACHE_DIR", os.devnull)
     path = saved(tmp_path / "net.om")
