@@ -49,7 +49,8 @@ _pairs(
 _pairs("BitwiseAnd BitwiseOr BitwiseXor", (ints(2, 3), ints(2, 3)), (ints(2, 1, dtype="int16"), ints(3, dtype="int16")),
        (ints(4, dtype="int64"), ints(4, dtype="int64")))  # fmt: skip
 _pairs("LeftShift RightShift", (ints(4, low=0), ints(4, low=0, high=5)), (ints(2, 3, dtype="int64"),
-       ints(2, 3, low=0, high=5, dtype="int64")), (ints(3, dtype="int16"), ints(3, low=0, high=5, dtype="int16")))  # fmt: skip
+       ints(2, 3, low=0, high=5, dtype="int64")),
+       (ints(3, dtype="int16"), ints(3, low=0, high=5, dtype="int16")))  # fmt: skip
 _pairs("NextAfter", (real(2, 3), real(2, 3)), (real(4, dtype="float64"), real(4, dtype="float64")), (real(2), real(2)))
 _pairs("SquareSumAll", (real(2, 3), real(2, 3)), (real(4), real(4)), (real(1, 2, 3), real(1, 2, 3)))
 _pairs("EqualCount", (ints(6, low=0, high=2), ints(6, low=0, high=2)), (ints(3), ints(3)), (ints(2, 3), ints(2, 3)))

@@ -41,8 +41,10 @@ for _op in ("NewOnes", "NewZeros"):
     _v(_op, ("", "x, (2, 3), None", real(2)), ("", "x, (4,), dtype.int32", real(2)), ("", "x, (1,), None", ints(2)))
 _v("NonZeroExt", ("", "x", ints(2, 3, low=0, high=2)), ("", "x", bools(4)), ("", "x", values([0.0, 1.0])))
 _v("OneHotExt", ("-1", f"x, 3, {_one}, {_zero}", values([0, 2], "int64")),
-   ("-1", f"x, 4, {_one}, {_zero}", values([[0], [3]], "int64")), ("-1", f"x, 2, {_one}, {_zero}", values([1], "int64")))  # fmt: skip
-_v("Scatter", ("", "x, 0, y, z, 'none'", (real(3, 2), _i, real(2, 2))), ("", "x, 1, y, z, 'add'", (real(2, 3), _i, real(2, 2))),
+   ("-1", f"x, 4, {_one}, {_zero}", values([[0], [3]], "int64")),
+   ("-1", f"x, 2, {_one}, {_zero}", values([1], "int64")))  # fmt: skip
+_v("Scatter", ("", "x, 0, y, z, 'none'", (real(3, 2), _i, real(2, 2))),
+   ("", "x, 1, y, z, 'add'", (real(2, 3), _i, real(2, 2))),
    ("", "x, -1, y, z, 'none'", (ints(2, 3), _i, ints(2, 2))))  # fmt: skip
 _v("ScatterValue", ("", "x, 0, y, 2.5, 'none'", (real(3, 2), _i)), ("", "x, 1, y, 1.5, 'add'", (real(2, 3), _i)),
    ("", "x, -1, y, 3, 'none'", (ints(2, 3), _i)))  # fmt: skip
@@ -97,7 +99,8 @@ _v(
     ),
 )
 _v("IOU", ("", "x, y", (_boxes, _truth)), ('"iof"', "x, y", (_boxes, _truth)), ("", "x, y", (_boxes, _truth[:1])))
-_v("MultiMarginLoss", ("", "x, y, z", (real(2, 3), values([0, 2], "int64"), positive(3))), ("2, 0.5, 'sum'", "x, y, z", (real(2, 3), values([1, 2], "int64"), positive(3))),
+_v("MultiMarginLoss", ("", "x, y, z", (real(2, 3), values([0, 2], "int64"), positive(3))),
+   ("2, 0.5, 'sum'", "x, y, z", (real(2, 3), values([1, 2], "int64"), positive(3))),
    ("1, 1.0, 'none'", "x, y, z", (real(4, 3), values([1, 2, 0, 0], "int64"), positive(3))))  # fmt: skip
 _v("Mvlgamma", ("2", "x", positive(2, 3, low=2)), ("1", "x", positive(4, low=2)), ("3", "x", positive(2, low=2)))
 _v(

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 FAMILIES = ("unary", "binary", "activation", "reduction", "shape", "indexing", "windows", "algebra", "creation", "sort",
-            "loss", "writes", "numbers", "extended")  # fmt: skip
+            "loss", "writes", "numbers", "extended", "grids")  # fmt: skip
 
 
 def family(name: str) -> list[Any]:

@@ -46,7 +46,4 @@ VARIANTS += [
     Variant("Identity", "", "x", (real(2, 3),)),
     Variant("Identity", "", "x", (ints(4),)),
     Variant("Identity", "", "x", (real(0, 2),)),
-    Variant("StopGradient", "", "x", (real(2, 3),)),
-    Variant("StopGradient", "", "x", (ints(4),)),
-    Variant("StopGradient", "", "x", (real(1),)),
 ]
