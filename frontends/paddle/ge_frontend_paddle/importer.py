@@ -65,9 +65,9 @@ def import_model(
             return import_source(_from_file(model, inputs, kwargs), dynamic_shapes)
     from .layers import trace
 
-    source = trace(model, inputs, kwargs, dynamic_shapes)
+    source, shapes = trace(model, inputs, kwargs, dynamic_shapes)
     with paused():
-        return import_source(source, dynamic_shapes)
+        return import_source(source, shapes)
 
 
 def import_source(source: Source, dynamic_shapes: object | None = None) -> ImportedModel:

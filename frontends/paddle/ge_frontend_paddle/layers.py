@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,11 @@ def trace(
     inputs: Sequence[object] | None,
     kwargs: Mapping[str, object] | None,
     dynamic_shapes: object | None,
-) -> Source:
+) -> tuple[Source, object | None]:
     """Trace a layer, static function or function for inference.
+
+    Returns:
+        The program, and `dynamic_shapes` by the names of the forward method's parameters.
 
     Raises:
         ModelImportError: Paddle cannot trace it, or it is nothing that Paddle can.
@@ -44,6 +48,7 @@ def trace(
     """
     forward, name = _forward(model)
     static = forward if hasattr(forward, "concrete_program") else None
+    dynamic_shapes = _by_parameter(forward, inputs, dynamic_shapes)
     specs, keywords = _specs(forward, inputs, kwargs or {}, dynamic_shapes)
     with _inference(model):
         try:
@@ -58,7 +63,7 @@ def trace(
                 f"paddle.jit.to_static cannot trace {name}: {type(error).__name__}: {_last_line(error)}",
                 fix="make the model traceable with paddle.jit.to_static(model, full_graph=True)",
             ) from error
-    return _source(concrete, name)
+    return _source(concrete, name), dynamic_shapes
 
 
 def _forward(model: object) -> tuple[Any, str]:
@@ -95,6 +100,17 @@ def _inference(model: object) -> Iterator[None]:
 def _last_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines or [""])[-1][:300]
+
+
+def _by_parameter(forward: Any, inputs: Sequence[object] | None, shapes: object | None) -> object | None:
+    """`dynamic_shapes` with parameters' names in place of the names that specs have."""
+    if not isinstance(shapes, Mapping):
+        return shapes
+    names = _parameter_names(forward)
+    renamed = {
+        str(getattr(value, "name", "")): name for value, name in zip(inputs or (), names, strict=False) if name not in shapes
+    }
+    return {renamed.get(key, key): entry for key, entry in shapes.items()}
 
 
 def _specs(
@@ -168,10 +184,6 @@ def _source(concrete: Any, name: str) -> Source:
     )
     program = read_live(concrete.main_program, name, _leaves(results))
     program.inputs = _in_order(program, signature, arguments)
-    signature = Signature(
-        signature.input_names, signature.output_names, signature.args, signature.kwargs, signature.outputs,
-        signature.parameters,
-    )  # fmt: skip
     tensors, values = concrete.parameters
     by_name = {t.name: t for t in tensors}
     by_name |= {v.name: t for t, v in zip(tensors, values, strict=True) if v.has_name}
@@ -188,7 +200,8 @@ def _in_order(program: Program, signature: Signature, arguments: Sequence[object
     found: dict[int, Any] = {}
     flatten(signature.args, arguments, "args", found)
     by_name = {entry.name: entry for entry in program.inputs}
-    return [by_name[found[slot].name] for slot in range(len(signature.input_names))]
+    names = signature.input_names
+    return [replace(by_name[found[slot].name], name=name) for slot, name in enumerate(names)]
 
 
 def _leaves(results: Any) -> list[Any]:

@@ -18,7 +18,9 @@ STRUCTURE = frozenset({"data", "feed", "fetch", "builtin.parameter", "builtin.sh
 _PLACES_SHOWN = 3
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 # Lines of these are not the user's: Paddle, what Paddle writes while it rewrites Python, and ge.
-_NOT_THE_MODEL = re.compile(r"/paddle/|to_static_tmp|/ge_core/|/ge_frontend_paddle/")
+_NOT_THE_MODEL = re.compile(
+    r"(site|dist)-packages/paddle/|/python/paddle/|to_static_tmp|/ge_core/|/ge_frontend_paddle/"
+)
 
 
 @dataclass(frozen=True)

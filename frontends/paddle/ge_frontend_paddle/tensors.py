@@ -40,10 +40,10 @@ def to_numpy(tensor: object) -> np.ndarray | None:
         dtype, carrier = _CARRIED[name]
         bits: np.ndarray = np.asarray(plain.detach().numpy())
         return bits.view(carrier).view(dtype)
-    dense = plain.detach().cpu() if not plain.place.is_cpu_place() else plain.detach()
-    if dense.size == 0 or not dense.is_contiguous():
+    dense = plain.detach() if plain.place.is_cpu_place() else plain.detach().cpu()
+    if name == "bool" or dense.size == 0:  # what numpy does not take through DLPack
         return np.asarray(dense.numpy())
-    array: np.ndarray = np.asarray(dense.value().get_tensor())
+    array: np.ndarray = np.from_dlpack(dense)
     return array
 
 

@@ -27,25 +27,28 @@ def test_specs_with_dynamic_sizes() -> None:
     net = nn.Sequential(nn.Conv2D(3, 4, 3, padding=1), nn.BatchNorm2D(4), nn.ReLU(), nn.AdaptiveAvgPool2D(1), nn.Flatten())
     net.eval()
     imported = check(net, [spec(None, 3, None, None)], [f32(2, 3, 8, 6)], [f32(1, 3, 5, 9)])
-    assert [str(v.type) for v in imported.graph.inputs] == ["float32[x_0, 3, x_2, x_3]"]
-    assert imported.signature.input_names == ("x",)
+    assert [str(v.type) for v in imported.graph.inputs] == ["float32[input_0, 3, input_2, input_3]"]
+    assert imported.signature.input_names == ("input",)
 
 
 def test_examples_fix_sizes_and_dynamic_shapes_open_them() -> None:
     layer = nn.Linear(4, 2)
     fixed = check(layer, [paddle.ones([3, 4])], [f32(3, 4)])
     assert fixed.graph.inputs[0].shape == (3, 4)
-    opened = check(layer, [f32(3, 4)], [f32(3, 4)], [f32(7, 4)], dynamic={"x": {0: "rows"}})
+    opened = check(layer, [f32(3, 4)], [f32(3, 4)], [f32(7, 4)], dynamic={"input": {0: "rows"}})
     assert str(opened.graph.inputs[0].type) == "float32[rows, 4]"
     with pytest.raises(InputError, match="axis 5"):
-        import_model(layer, [f32(3, 4)], dynamic_shapes={"x": {5: "n"}})
+        import_model(layer, [f32(3, 4)], dynamic_shapes={"input": {5: "n"}})
     with pytest.raises(InputError, match="names 'y'"):
         import_model(layer, [f32(3, 4)], dynamic_shapes={"y": {0: "n"}})
 
 
 def test_equal_names_are_equal_sizes() -> None:
+    def model(x: Any, y: Any) -> Any:
+        return paddle.concat([x, y], 1)
+
     imported = check(
-        lambda x, y: paddle.concat([x, y], 1), [spec(None, 2), spec(None, 3, name="y")], [f32(2, 2), f32(2, 3)],
+        model, [spec(None, 2), spec(None, 3, name="y")], [f32(2, 2), f32(2, 3)],
         dynamic={"x": {0: "n"}, "y": {0: "n"}},
     )  # fmt: skip
     assert [str(v.type) for v in imported.graph.inputs] == ["float32[n, 2]", "float32[n, 3]"]
@@ -53,7 +56,7 @@ def test_equal_names_are_equal_sizes() -> None:
 
 def test_our_own_specs() -> None:
     imported = import_model(nn.Linear(4, 2), [ge_core.InputSpec((None, 4), "float32", "data")])
-    assert str(imported.graph.inputs[0].type) == "float32[x_0, 4]" or imported.graph.inputs[0].shape[1] == 4
+    assert str(imported.graph.inputs[0].type) == "float32[input_0, 4]"
 
 
 class Structured(nn.Layer):
@@ -100,7 +103,7 @@ def test_a_static_function_with_its_own_specs() -> None:
     layer = paddle.jit.to_static(nn.Linear(4, 2), input_spec=[spec(None, 4)], full_graph=True)
     layer.eval()
     imported = import_model(layer)
-    assert imported.graph.inputs[0].shape[1] == 4
+    assert str(imported.graph.inputs[0].type) == "float32[input_0, 4]"
 
 
 def test_all_unsupported_operators_are_named_at_once_with_their_lines() -> None:
@@ -150,5 +153,12 @@ def test_embedding_of_dynamic_length() -> None:
 
 def test_infinite_attributes() -> None:
     inf = float("inf")
-    check(lambda x: [paddle.norm(x, p, 1) for p in (inf, -inf)], [spec(2, 3)], [f32(2, 3)])
-    check(lambda x: paddle.where(x > 0, x, paddle.full([], -inf)), [spec(2, 3)], [f32(2, 3)])
+
+    def norms(x: Any) -> Any:
+        return [paddle.norm(x, inf, 1), paddle.norm(x, -inf, 1)]
+
+    def masked(x: Any) -> Any:
+        return paddle.where(x > 0, x, paddle.full([], -inf))
+
+    for model in (norms, masked):
+        check(model, [spec(2, 3)], [f32(2, 3)])

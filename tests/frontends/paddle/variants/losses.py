@@ -64,7 +64,6 @@ FUSED = {
     "linear_v2": [v(lambda x, w, b: C.linear_v2(x, w, b, False), f32(2, 3), f32(3, 4), f32(4)), v(lambda x, w, b: C.linear_v2(x, w, b, False), f32(2, 2, 3), f32(3, 4), f32(4)), v(lambda x, w, b: C.linear_v2(x, w, b, True), f32(2, 3), f32(4, 3), f32(4))],
     "print": [v(lambda x: C.print(x, 0, "", 1, False, False, False, False, False, "BOTH", True) + 0, a) for a in (f32(2), f64(3), f32(2, 2))],
     "npu_identity": [v(lambda x: C.npu_identity(x, -1), a) for a in (f32(2, 3), i64(3), f64())],
-    "nop": [v(C.nop, a) for a in (f32(2, 3), f32(4), f32())],
     "assign_out_": [v(lambda x, y: paddle.assign(x * 2, y), f32(2, 3), f32(2, 3, seed=1)), v(lambda x, y: paddle.assign(x + 1, y), i64(3), i64(3)), v(lambda x, y: paddle.assign(-x, y), f64(2), f64(2))],
     "add_position_encoding": [v(lambda x, a=a, b=b: C.add_position_encoding(x, a, b), f32(2, 3, 8)) for a, b in ((1.0, 1.0), (0.5, 2.0), (1.0, 0.0))],
     "i0": [v(paddle.i0, f32(3, 4)), v(paddle.i0, f64(5, low=-12, high=12), tol=1e-7), v(paddle.i0, f32())],
