@@ -13,16 +13,6 @@ def _v(op: str, *rows: tuple[str, str, object]) -> None:
         VARIANTS.append(Variant(op, init, call, arrays if isinstance(arrays, tuple) else (arrays,)))
 
 
-_v("Zeros", ("", "(2, 3), dtype.float32", ()), ("", "(4,), dtype.int64", ()), ("", "(0, 2), dtype.float16", ()))
-_v("Ones", ("", "(2, 3), dtype.float32", ()), ("", "(4,), dtype.int64", ()), ("", "(1, 2), dtype.bool_", ()))
-_v("ZerosLike", ("", "x", real(2, 3)), ("", "x", ints(4)), ("", "x", real(0, 2)))
-_v("OnesLike", ("", "x", real(2, 3)), ("", "x", ints(4)), ("", "x", real(0, 2)))
-_v(
-    "FillV2",
-    ("", "(2, 3), mindspore.Tensor(1.5, dtype.float32)", ()),
-    ("", "(4,), mindspore.Tensor(3, dtype.int32)", ()),
-    ("", "(1, 2), x", values(2.5)),
-)
 _v("Eye", ("", "3, 4, dtype.float32", ()), ("", "2, 2, dtype.int32", ()), ("", "1, 3, dtype.bool_", ()))
 _v(
     "Range",
@@ -66,7 +56,3 @@ _v("Diag", ("", "x", real(3)), ("", "x", ints(2)), ("", "x", real(2, 2)))
 _v("DiagPart", ("", "x", real(3, 3)), ("", "x", ints(2, 2)), ("", "x", real(2, 3, 2, 3)))
 _v("Diagonal", ("", "x", real(3, 4)), ("1", "x", real(3, 4)), ("-1, 1, 2", "x", real(2, 3, 4)))
 _v("Trace", ("", "x", real(3, 3)), ("", "x", real(2, 4)), ("", "x", ints(3, 2)))
-_v("TensorShape", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", ints(4)))
-_v("Rank", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", values(1.0)))
-_v("Size", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", ints(4)))
-_v("Shape", ("", "x", real(2, 3)), ("", "x", real(0, 1)), ("", "x", ints(4)))
