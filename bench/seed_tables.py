@@ -180,6 +180,8 @@ def tables(found: dict[str, Any]) -> str:
     targets = list(found["images"])
     head = " | ".join(f"ours, {target}, estimated" for target in targets)
     parts += ["", f"ResNet-50, batch {BATCH}, images per second", ""]
+    parts += ["The estimates are upper bounds: every kernel at its unit's peak. They know of fusion, not of the plan."]
+    parts += [""]
     parts += [f"| | article | {head} | ours, this processor, measured |", "|---|---|" + "---|" * (len(targets) + 1)]
     for step in STEPS:
         guesses = " | ".join(str(found["images"][target][step]) for target in targets)

@@ -159,11 +159,29 @@ class AscendBackend:
         from ge_ascend.device import describe, estimate, figures
 
         parts = []
+        given = {**artifact.metadata.get("options", {}), **options}
         for name, graph in artifact.graphs.items():
-            lowered = self._lower(graph, artifact.target, {**artifact.metadata.get("options", {}), **options})
+            lowered = self._lower(graph, artifact.target, given)
             title = f"entry {name}: " if len(artifact.graphs) > 1 else ""
             parts.append(title + describe(estimate(lowered.program, figures(artifact.target))))
+            parts.append(_planned_memory(lowered.meaning))
+            parts += self._by_precision(graph, artifact.target, given)
         return "\n".join(parts)
+
+    def _by_precision(self, graph: Graph, target: str, options: Options) -> list[str]:
+        """The estimate under the precision modes that the chip has and the graph can take."""
+        from ge_ascend.device import estimate, figures
+
+        lines = ["  by precision mode:"]
+        for mode in ("must_keep_origin_dtype", "cube_fp16in_fp32out", "mixed_float16", "mixed_bfloat16", "force_fp16"):
+            try:
+                found = Settings.of(target, {**options, "precision_mode": mode}).lower(graph)
+            except OptionError:
+                continue
+            if not found.problems:
+                seconds = estimate(found.program, figures(target)).seconds
+                lines.append(f"    {mode:24s} {1e3 * seconds:9.3f} ms")
+        return lines
 
     def emulate(self, artifact: Artifact, inputs: Sequence[Any], entry: str = "main") -> list[Any]:
         """What the written file computes, run on this machine; see `ge_core.device_contract.Emulates`."""
@@ -209,6 +227,20 @@ def _prepared(graph: Graph, wanted: object, artifact: Artifact) -> tuple[Graph, 
         return whole, whole
     artifact.metadata["preprocess"] = {name: asdict(image) for name, image in images(wanted).items()}
     return whole, graph
+
+
+def _planned_memory(meaning: Graph) -> str:
+    """Activations by the core's own planner, for the operators of the file at their least sizes."""
+    from ge_core.plan.build import PlanRequest, build_plan
+    from ge_core.reference.backend import ReferenceBackend
+    from ge_core.report import memory_report
+
+    plan, planning = build_plan(clone_graph(meaning), PlanRequest(ReferenceBackend(), "reference", {}))
+    found = memory_report(plan, planning.tried)
+    return (
+        f"  static plan of its operators: {found.arena / 2**20:.1f} MiB, at least {found.lower_bound / 2**20:.1f}, "
+        f"without reuse {found.no_reuse / 2**20:.1f}"
+    )
 
 
 def host_run(graph: Graph) -> Any:

@@ -147,6 +147,7 @@ def test_the_command_line_checks_and_reports(module: str, tmp_path: Path) -> Non
     told = ge("report", module, "--target", "ascend910b")
     assert told.exit_code == ExitCode.OK, told.output
     assert "estimate for ascend910b from public figures (not measured)" in told.output
+    assert "static plan of its operators" in told.output and "mixed_bfloat16" in told.output
     refused = ge("compile", module, "-o", "net.air", "--target", "ascend310p", "--precision-mode", "mixed_bfloat16")
     assert refused.exit_code == ExitCode.TARGET and "needs bfloat16, which ascend310p has not" in refused.output
     missing = ge("compile", module, "-o", "net.om", "--target", "ascend310p", "--via", "onnx")

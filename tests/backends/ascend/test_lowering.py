@@ -35,6 +35,12 @@ def test_fused_attention_with_a_mask() -> None:
         same(graph, [*inputs, mask], target=target, allow_unsure=True, tolerance=2e-3)
 
 
+def test_fused_causal_attention() -> None:
+    graph = graph_of(lambda b, q, k, v: b.Attention(q, k, v, is_causal=1), *QKV)
+    found = same(graph, target="ascend310p", allow_unsure=True, tolerance=2e-3)
+    assert "PromptFlashAttention" in types(found)
+
+
 def test_swiglu_takes_both_halves_as_one_tensor() -> None:
     graph = graph_of(lambda b, x: b.SwiGLU(*b.Split(x, axis=-1, num_outputs=2)), ("float32", (3, 8)))
     assert "SwiGlu" in types(same(graph))

@@ -224,6 +224,9 @@ case("AveragePool-divisor", lambda b, x: b.ge.AveragePool(x, kernel_shape=[3, 3]
 case("GlobalAveragePool", lambda b, x: [b.GlobalAveragePool(x), b.GlobalMaxPool(x)], IMAGE)
 case("AdaptivePool", lambda b, x: b.ge.AdaptivePool(x, output_size=(3, 2), mode="average"), IMAGE)
 case("AdaptivePool-uneven", lambda b, x: b.ge.AdaptivePool(x, output_size=(4, 3), mode="max"), IMAGE)
+case("MaxUnpool", lambda b, x: b.MaxUnpool(x, np.arange(0, 128, 4).reshape(1, 2, 4, 4), kernel_shape=[2, 2],
+     strides=[2, 2]), ("float32", (1, 2, 4, 4)))  # fmt: skip
+case("BitCast", lambda b, x: b.BitCast(b.Add(x, 1), to="float32"), ("int32", (3, 4)))
 case("LpPool", lambda b, x: b.LpPool(x, kernel_shape=[2, 2], p=2), IMAGE)
 case("Resize-nearest", lambda b, x: b.Resize(x, None, np.float32([1, 1, 2, 1.5])), IMAGE)
 case("Resize-linear", lambda b, x: b.Resize(x, None, None, b.ints(2, 4, 5, 5), mode="linear"), IMAGE)

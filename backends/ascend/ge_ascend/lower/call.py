@@ -9,6 +9,7 @@ import numpy as np
 
 from ge_ascend.lower.emit import Operand
 from ge_ascend.net import Out
+from ge_ascend.prototypes import unsure_rows
 from ge_core.errors import BackendError
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType, float32, int64
@@ -100,7 +101,7 @@ class LowerCall:
         """The type in which this node computes float32."""
         return self._float
 
-    def op(self, type: str, *operands: Operand, **attrs: Any) -> Out:
+    def op(self, type: str, /, *operands: Operand, **attrs: Any) -> Out:
         """Emit an operator and return its first output.
 
         Raises:
@@ -111,6 +112,7 @@ class LowerCall:
     def ops(
         self,
         type: str,
+        /,
         *operands: Operand,
         count: int = 1,
         formats: Mapping[str, str] | None = None,
@@ -120,7 +122,7 @@ class LowerCall:
         """Emit an operator and return all its outputs; see `Emitter.emit`."""
         return self.engine.emitter.emit(self.scope, type, operands, attrs, count=count, formats=formats, dtypes=dtypes)
 
-    def product(self, type: str, *operands: Operand, formats: Mapping[str, str] | None = None, **attrs: Any) -> Out:
+    def product(self, type: str, /, *operands: Operand, formats: Mapping[str, str] | None = None, **attrs: Any) -> Out:
         """Emit an operator of the cube unit; the precision mode may want a float32 result of half operands."""
         wide = self.engine.policy.wide_products and self.output_type() != float32
         return self.ops(type, *operands, formats=formats, dtypes={"y": float32} if wide else None, **attrs)[0]
@@ -147,12 +149,13 @@ class LowerCall:
     def transpose(self, out: Out, perm: Sequence[int]) -> Out:
         return self.op("Transpose", out, self.ints(perm))
 
-    def sure(self, row: str) -> bool:
+    def may_use(self, row: str) -> bool:
         """Whether an unconfirmed mapping may be used.
 
         Args:
-            row: the ONNX name under which the table of mappings lists it.
+            row: the name under which the table of mappings lists it as unconfirmed.
         """
+        assert row in unsure_rows(), row
         return self.engine.allow_unsure
 
     def expand(self, rule: Decomposition | None = None) -> list[Out]:

@@ -135,6 +135,7 @@ def if_(c: LowerCall) -> list[Out]:
 @lowering("Loop")
 def loop(c: LowerCall) -> list[Out]:
     """While over (i, go, carried..., collected..., trip, feeds...): what is collected grows by one row a round."""
+    c.note("unconfirmed", "Loop as While, which no official plugin does for ONNX")
     region = c.node.regions["body"]
     feeds = _feeds(c, [region])
     trip, condition = c.node.input(0), c.node.input(1)

@@ -6,7 +6,7 @@ from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.matmul import interleaved, window
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
-from ge_core.ir.dims import Dim
+from ge_core.ir.dims import Dim, product
 from ge_core.ir.dtype import float32, int32, int64
 from ge_core.ir.graph import constant_of
 
@@ -120,6 +120,15 @@ def _even_pool(c: LowerCall, kernel: list[int], spatial: int, average: bool) -> 
     type = "AvgPoolV2" if average else "MaxPoolV3"
     y = c.ops(type, x, ksize=window_, strides=window_, pads=pads, formats=_both(2))[0]
     return c.op("Squeeze", y, axis=[2]) if spatial == 1 else y
+
+
+@lowering("MaxUnpool")
+def max_unpool(c: LowerCall) -> Out:
+    """The elements written to their flat places in a tensor of zeros."""
+    sizes = c.output_shape()
+    zeros = c.op("Fill", c.ints([product(sizes)]), c.const(0, c[0].value.dtype))
+    places = c.reshape(c.cast(c.as_is(1), int64), [-1])
+    return c.reshape(c.op("ScatterElements", zeros, places, c.reshape(c[0], [-1]), axis=0), sizes)
 
 
 @lowering("LpPool")

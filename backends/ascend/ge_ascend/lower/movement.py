@@ -184,6 +184,15 @@ def _cropped(c: LowerCall, full: list[Size], mode: str) -> Out:
     return c.op("PadV3", out, c.ints(rest), value if mode == "constant" else None, mode=mode)
 
 
+@lowering("BitCast")
+def bit_cast(c: LowerCall) -> Out:
+    """Types of one size: the same bytes read in another way."""
+    wanted = c.node.outputs[0].dtype
+    if wanted.bits != c.input(0).dtype.bits or c.as_is(0).value.dtype != c.input(0).dtype:
+        raise c.refuse(f"from {c.input(0).dtype} to {wanted}")
+    return c.op("Bitcast", c.as_is(0), type=wanted.ge_memory)
+
+
 @lowering("ge.Dims")
 def sizes(c: LowerCall) -> Out:
     exprs = c.attr("exprs")

@@ -91,7 +91,7 @@ def instance_norm(c: LowerCall) -> Out:
 @lowering("GroupNormalization")
 def group_norm(c: LowerCall) -> Out:
     """GroupNormV2 is TorchAir's mapping alone."""
-    if not c.sure("GroupNormalization") or c.rank() != 4:
+    if not c.may_use("GroupNormalization") or c.rank() != 4:
         return c.expand()[0]
     return c.ops(
         "GroupNormV2", c[0], c[1], c[2], num_groups=c.attr("num_groups"), data_format="NCHW",

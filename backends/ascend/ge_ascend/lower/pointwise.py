@@ -108,7 +108,7 @@ def bitwise(c: LowerCall) -> Out:
     if c.input(0).dtype.kind == "bool":
         kinds = {"BitwiseAnd": "LogicalAnd", "BitwiseOr": "LogicalOr", "BitwiseXor": "NotEqual"}
         return c.op(kinds[c.node.op], c[0], c[1])
-    if c.sure(c.node.op):
+    if c.may_use(c.node.op):
         return c.op(c.node.op, c[0], c[1])
     return _bits(c)
 
@@ -119,7 +119,7 @@ def bitwise_not(c: LowerCall) -> Out:
     dtype = c.input(0).dtype
     if dtype.kind == "bool":
         return c.op("LogicalNot", c[0])
-    if c.sure("BitwiseNot"):
+    if c.may_use("BitwiseNot"):
         return c.op("Invert", c[0])
     return c.op("Sub", c.const(-1 if dtype.kind == "int" else dtype.max, dtype), c[0])
 
@@ -257,7 +257,7 @@ def gelu(c: LowerCall) -> Out:
     """Gelu is the tanh form; GeluV2 says which, and is the mapping of one plugin only."""
     if c.attr("approximate") == "tanh":
         return c.op("Gelu", c[0])
-    if c.sure("Gelu (opset 20)"):
+    if c.may_use("Gelu (opset 20)"):
         return c.op("GeluV2", c[0], approximate="none")
     x = c[0]
     inner = c.op("Add", c.op("Erf", c.op("Mul", x, 0.7071067811865476)), 1.0)

@@ -224,6 +224,16 @@ def shape(c: Call) -> Result:
     return c.cast(c.b.Shape(c["x"]), c.dtype_attr("dtype"))
 
 
+@meaning("Bitcast")
+def bit_cast(c: Call) -> Result:
+    """Bitcast(x; type): types of one size"""
+    wanted = c.dtype_attr("type")
+    if wanted.bits != c["x"].dtype.bits:
+        raise c.error(f"from {c['x'].dtype} to {wanted}")
+    result: Value = c.b.BitCast(c["x"], to=wanted)
+    return result
+
+
 @meaning("Size")
 def size(c: Call) -> Result:
     """Size(x; dtype)"""
