@@ -82,7 +82,7 @@ def widen(f: Function, raw: Any, dtype: DType) -> Any:
         bits = b.shl(b.zext(raw, _like(I32, raw)), _c(I32, 16, raw))
         return b.bitcast(bits, _like(FLOAT, raw))
     if dtype.name == "float8e8m0":
-        return _widen_scale(f, raw)
+        return widen_scale(f, raw)
     return _widen_small(f, raw, dtype)
 
 
@@ -120,7 +120,7 @@ def _specials(dtype: DType) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _widen_scale(f: Function, raw: Any) -> Any:
+def widen_scale(f: Function, raw: Any) -> Any:
     """float8e8m0: a power of two, 255 is NaN, 0 is 2**-127."""
     b = f.b
     word = b.zext(raw, _like(I32, raw))
@@ -142,7 +142,9 @@ def narrow(f: Function, value: Any, dtype: DType) -> Any:
     if dtype.name == "bfloat16":
         return _narrow_bfloat(f, value)
     if dtype.name == "float8e8m0":
-        raise BackendError("kernels do not write float8e8m0")
+        # the value is a power of two, or NaN: its exponent's field is the code
+        word = b.bitcast(value, _like(I32, value))
+        return b.trunc(b.lshr(b.and_(word, _c(I32, 0x7F800000, value)), _c(I32, 23, value)), _like(I8, value))
     return _narrow_small(f, value, dtype)
 
 

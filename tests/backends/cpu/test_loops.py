@@ -230,6 +230,20 @@ def test_several_elements_in_a_byte(to: str, count: int) -> None:
     assert_close(executable(graph, CpuBackend()).run([x], StateStore(graph.states))[0], wanted[0])
 
 
+@pytest.mark.parametrize("saturate", [0, 1])
+def test_powers_of_two(saturate: int) -> None:
+    """float8e8m0: rounded up, moved, read."""
+    edges = [0.0, -0.0, 1, -1, 1.5, 3, 0.1, np.nan, np.inf, -np.inf, 3.4e38, 1e-38, 1e-40, 2.0**-127, 2.0**127]
+
+    def make(b: Any, x: Value) -> Any:
+        scales = b.Transpose(b.Cast(x, to="float8e8m0", saturate=saturate), perm=[1, 0])
+        return scales, b.Cast(scales, to="float32")
+
+    for dtype in (np.float32, np.float64):
+        x = np.array(edges * 2, dtype).reshape(6, 5)
+        check_native(model(make, x.shape, dtypes=[str(x.dtype)]), [[x]], 0)
+
+
 def test_groups() -> None:
     """A chain of element by element work around a norm and a softmax is one step."""
     graph = model(lambda b, x, y: b.Softmax(b.Add(b.Mul(b.LayerNormalization(b.Relu(x), y), 0.5), x)), (8, 64), (64,))

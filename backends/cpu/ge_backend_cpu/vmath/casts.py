@@ -12,7 +12,6 @@ import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
 from ge_backend_cpu.emit import DOUBLE, FLOAT, I8, I32, Function, Value, constant, mangled, vector, width_of
-from ge_core.errors import BackendError
 from ge_core.ir.dtype import DType
 
 
@@ -77,7 +76,7 @@ def _to_float(f: Function, x: Value, source: DType, to: DType, saturate: bool) -
     if to.name == "float32":
         return _real(f, x, source, FLOAT)
     if to.name == "float8e8m0":
-        raise BackendError("native kernels do not convert to float8e8m0")
+        return _to_scale(f, x, source, saturate)
     if source.is_float and source.bits < 32 and _contains(to, source):
         return x
     exact = source.bits >= 32 and source.name != "float32"
@@ -91,6 +90,23 @@ def _to_float(f: Function, x: Value, source: DType, to: DType, saturate: bool) -
         # it has no NaN; -0 is what the IR's Cast gives
         value = f.b.select(f.b.fcmp_unordered("uno", value, value), constant(value.type, -0.0), value)
     return rounded(f, value, to)
+
+
+def _to_scale(f: Function, x: Value, source: DType, saturate: bool) -> Value:
+    """A power of two, rounded up: the biased exponent, 255 is NaN; the sign is ignored. See ONNX's Cast."""
+    b = f.b
+    exact = source.bits >= 32 and source.name != "float32"
+    value = _odd_float(f, _real(f, x, source, DOUBLE)) if exact else _real(f, x, source, FLOAT)
+    word = _like(I32, x)
+    bits = b.bitcast(value, word)
+    exponent = b.lshr(b.and_(bits, constant(word, 0x7F800000)), constant(word, 23))
+    more = b.icmp_unsigned("!=", b.and_(bits, constant(word, 0x7FFFFF)), constant(word, 0))
+    special = b.icmp_unsigned("==", exponent, constant(word, 255))
+    found = b.select(special, exponent, b.add(exponent, b.zext(more, word)))
+    if saturate:
+        top = constant(word, 254)
+        found = b.select(b.or_(special, b.icmp_unsigned("<", found, top)), found, top)
+    return convert.widen_scale(f, b.trunc(found, _like(I8, x)))
 
 
 def _contains(to: DType, source: DType) -> bool:

@@ -16,8 +16,8 @@ from ge_core.ir.graph import Node
 def cast(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     """Float to integer saturates, integers wrap, 8-bit floats saturate if told."""
     to = node.output.dtype
-    if to.name == "float8e8m0":
-        raise Unsupported("conversion to float8e8m0")
+    if to.name == "float8e8m0" and attribute(node, "round_mode") != "up":
+        raise Unsupported(f"conversion to float8e8m0 rounding {attribute(node, 'round_mode')}")
     compute_kind(to)
     return [t.converted(required(x[0]), to, bool(attribute(node, "saturate")))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ge_backend_cpu.loops.expr import Expr, compute_kind
-from ge_backend_cpu.loops.index import Unsupported, divided
+from ge_backend_cpu.loops.index import divided
 from ge_backend_cpu.loops.reading import attribute, required
 from ge_backend_cpu.loops.registry import Operands, rule
 from ge_backend_cpu.loops.tensor import Index, Tensor, Tracer, single_index
@@ -37,8 +37,6 @@ def quantize_linear(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     precision = DType.of_onnx(number) if number else scale.dtype
     if precision.bits < 16:
         precision = float32
-    if to.name == "float8e8m0":
-        raise Unsupported("powers of two as results")
     arithmetic = compute_kind(precision)
     axis, block = int(attribute(node, "axis")) % max(data.rank, 1), int(attribute(node, "block_size"))
     factor = spread(scale, data.shape, axis, block)
