@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ge_core.errors import ModelImportError, UnsupportedError
+from ge_core.ir.constant import Constant
 
 from .messages import Message
 from .operator_table import described
@@ -68,6 +69,10 @@ class Body:
 
 ARGUMENT = "_Arg"
 
+_CALLERS = frozenset(
+    {"PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase", "While",
+     "StatelessWhile", "For"}
+)  # fmt: skip
 _CALLS = ("f", "cond", "body", "then_branch", "else_branch", "branches")
 _MAX_DEPTH = 64
 _MAX_EXPANDED = 500_000
@@ -78,9 +83,13 @@ class Program:
 
     Args:
         library: FunctionDefs.
+
+    Attributes:
+        constants: what the nodes refer to that have no data of their own.
     """
 
     def __init__(self, library: Iterable[Message]) -> None:
+        self.constants: list[Constant] = []
         self._functions = {f.signature.name: f for f in library}
         self._bodies: dict[str, Body] = {}
         self._sizes: dict[str, int] = {}
@@ -126,6 +135,8 @@ class Program:
 
 def called(node: Op) -> list[str]:
     """The names of the functions that a node calls."""
+    if node.op not in _CALLERS:
+        return []
     found: list[str] = []
     for key in _CALLS:
         value = node.attr(key)

@@ -1,0 +1,45 @@
+"""What TFLite files have and TensorFlow has no operator for; `tflite` makes nodes of these names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ge_core.ir.dtype import DType
+from ge_core.ir.graph import Value
+
+from ..call import Call
+from ..registry import tf_op
+
+
+@tf_op("_TfliteConstant")
+def constant(c: Call) -> Value:
+    """_TfliteConstant() -> output; index"""
+    return c.b.graph.add_constant(c.converter.program.constants[c.attr("index")], c.node.name)
+
+
+def _parameters(c: Call, x: Value, dtype: DType) -> tuple[Value, Value | None, int]:
+    """Scale, zero point (None for 0) and axis of DequantizeLinear and QuantizeLinear."""
+    scales = np.array(c.attr("scale"), np.float32)
+    zeros = np.array(c.attr("zero_point"))
+    if len(scales) == 1:
+        scales, zeros = scales.reshape(()), zeros.reshape(())
+    zero = c.b.constant(zeros.astype(dtype.numpy)) if zeros.any() else None
+    return c.b.constant(scales), zero, c.attr("axis") if x.rank else 0
+
+
+@tf_op("_TfliteDequantize")
+def dequantize(c: Call, x: Value) -> Value:
+    """_TfliteDequantize(x) -> output; scale, zero_point, axis"""
+    scale, zero, axis = _parameters(c, x, x.dtype)
+    inputs = [x, scale] if zero is None else [x, scale, zero]
+    return c.b.DequantizeLinear(*inputs, axis=axis)
+
+
+@tf_op("_TfliteQuantize")
+def quantize(c: Call, x: Value) -> Value:
+    """_TfliteQuantize(x) -> output; scale, zero_point, axis, dtype"""
+    dtype = c.dtype("dtype")
+    scale, zero, axis = _parameters(c, x, dtype)
+    if zero is None:
+        return c.b.QuantizeLinear(x, scale, axis=axis, output_dtype=dtype)
+    return c.b.QuantizeLinear(x, scale, zero, axis=axis)

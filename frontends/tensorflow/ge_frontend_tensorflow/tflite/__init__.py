@@ -1,0 +1,1 @@
+"""TFLite files, read without TensorFlow: each operator becomes operators of TensorFlow, which `ops` converts."""

@@ -1,0 +1,1 @@
+"""Translations of TFLite operators, by family."""
