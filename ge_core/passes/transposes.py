@@ -100,23 +100,29 @@ _BINARY = "|".join(
 @rule(Node(f"{_UNARY}|Clip", Node("Transpose", X, name="t"), rest=True), single_use=True)
 def below_unary(m: Match, b: Builder) -> Value:
     perm = permutation(m.node("t"))
-    m.require(_meets_transpose(m.root), "no other Transpose follows")
+    m.require(_meets_transpose(m.root, perm), "no other Transpose follows")
     inner: Value = rebuilt(b, m.root, [m["x"], *m.root.inputs[1:]])
     result: Value = b.Transpose(inner, perm=perm)
     return result
 
 
-def _meets_transpose(node: IrNode, depth: int = 12) -> bool:
-    """Whether, through plain readers, some Transpose or an operator with a transposed operand follows."""
+def _meets_transpose(node: IrNode, perm: tuple[int, ...] | None = None, depth: int = 12) -> bool:
+    """Whether, through plain readers, some Transpose or an operator with a transposed operand follows.
+
+    Args:
+        perm: the permutation that would come to stand behind `node`, when it is known: a reduction that makes it
+            disappear counts too.
+    """
     if depth == 0:
         return False
     for use in node.outputs[0].uses[:8]:
         user = use.user
         if not isinstance(user, IrNode) or user.regions:
             continue
-        if user.op == "Transpose":
+        if user.op == "Transpose" or (perm is not None and _absorbs(user, perm)):
             return True
-        if user.op in _MOVABLE and user.outputs and _meets_transpose(user, depth - 1):
+        kept = perm if user.outputs and user.outputs[0].tensor.rank == node.outputs[0].tensor.rank else None
+        if user.op in _MOVABLE and user.outputs and _meets_transpose(user, kept, depth - 1):
             return True
         if len(user.inputs) > 1 and any(
             v is not None and v.producer is not None and v.producer is not node and v.producer.op == "Transpose"
@@ -126,7 +132,18 @@ def _meets_transpose(node: IrNode, depth: int = 12) -> bool:
     return False
 
 
-_MOVABLE = frozenset(f"{_UNARY}|{_BINARY}|Clip|Concat|Softmax|ReduceMean|ReduceSum|ReduceMax|ReduceMin".split("|"))
+_MOVABLE = frozenset(f"{_UNARY}|{_BINARY}|Clip|Concat|Softmax|Pad|ReduceMean|ReduceSum|ReduceMax|ReduceMin".split("|"))
+
+
+def _absorbs(node: IrNode, perm: tuple[int, ...]) -> bool:
+    """Whether a reduction leaves the axes of a tensor with this permutation in their order."""
+    if node.op not in ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin") or attribute(node, "keepdims"):
+        return False
+    axes = None if node.input(1) is None else ints_of(node.inputs[1])
+    if not axes:
+        return False
+    rest = [p for i, p in enumerate(perm) if i not in {a % len(perm) for a in axes}]
+    return rest == sorted(rest)
 
 
 @rule(Node(_BINARY, rest=True))
@@ -139,8 +156,8 @@ def below_broadcast(m: Match, b: Builder) -> Value:
     perms = {permutation(v.producer) for v in turned if v.producer is not None}
     m.require(len(perms) == 1, "the operands are transposed differently")
     m.require(any(_only_reader(v, node) for v in turned), "every Transpose has other readers")
-    m.require(len(turned) > 1 or _meets_transpose(node), "no other Transpose follows")
     perm = perms.pop()
+    m.require(len(turned) > 1 or _meets_transpose(node, perm), "no other Transpose follows")
     operands = [v if v is None else _turned_back(m, b, v, perm, rank, v in turned) for v in node.inputs]
     inner: Value = rebuilt(b, node, operands)
     result: Value = b.Transpose(inner, perm=perm)
@@ -223,7 +240,7 @@ def below_pad(m: Match, b: Builder) -> Value:
     if node.input(3) is not None or pads is None:
         raise NoMatch("the pads are unknown or name axes", node)
     m.require(m.expressible(pads), "a pad depends on data")
-    m.require(_meets_transpose(node), "no other Transpose follows")
+    m.require(_meets_transpose(node, perm), "no other Transpose follows")
     rank, back = len(perm), inverse(perm)
     turned = [pads[p] for p in back] + [pads[rank + p] for p in back]
     inner: Value = rebuilt(b, node, [m["x"], b.ints(turned), *node.inputs[2:]])

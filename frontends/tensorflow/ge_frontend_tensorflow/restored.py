@@ -20,7 +20,28 @@ def restored_names(program: Program, body: Body) -> dict[str, str]:
     """Names of tensors in the checkpoint by the names of the graph's variables (nodes)."""
     found: dict[str, str] = {}
     _collect(program, body, [], found, 0)
+    for copy, original in _copies(body):
+        if copy in found:
+            found.setdefault(original, found[copy])
     return found
+
+
+def _copies(body: Body) -> list[tuple[str, str]]:
+    """Pairs of variables of which the first starts with the value of the second.
+
+    A model that is saved without having been exported has both: its functions read the second, the checkpoint
+    restores the first.
+    """
+    pairs = []
+    for node in body.nodes.values():
+        if node.op != "AssignVariableOp" or len(node.inputs) < 2:
+            continue
+        copy, value = _handle(body, node.inputs[0], []), body.nodes.get(_source(body, node.inputs[1]).node)
+        if copy is not None and value is not None and value.op == "ReadVariableOp" and value.inputs:
+            original = _handle(body, value.inputs[0], [])
+            if original is not None:
+                pairs.append((copy, original))
+    return pairs
 
 
 def _collect(program: Program, body: Body, given: Sequence[str | None], found: dict[str, str], depth: int) -> None:

@@ -96,6 +96,19 @@ def test_through_softmax_pad_concat_and_reductions_axes_are_renamed() -> None:
     assert "Transpose" not in ops(graph)
 
 
+def test_through_a_pad_between_convolutions_and_into_a_reduction() -> None:
+    def build(b: Builder) -> None:
+        x = b.input("x", "float32", (N, 3, 8, 8))
+        w, v = b.constant(normal(4, 3, 3, 3)), b.constant(normal(4, 4, 3, 3))
+        y = b.Relu(b.Add(b.Transpose(b.Conv(x, w), perm=TO_NHWC), b.constant(normal(4))))
+        y = b.Pad(y, b.ints(0, 1, 0, 0, 0, 0, 1, 0))
+        z = b.Transpose(b.Conv(b.Transpose(y, perm=TO_NCHW), v), perm=TO_NHWC)
+        b.outputs(b.ReduceMean(b.Add(z, b.constant(normal(4))), b.ints(1, 2), keepdims=0))
+
+    graph, _ = check(build, [normal(2, 3, 8, 8)], SinkTransposes(), DeadCode(), tolerance=1e-6)
+    assert "Transpose" not in ops(graph)
+
+
 def test_a_transpose_with_other_readers_or_nothing_to_meet_stays() -> None:
     def build(b: Builder) -> None:
         x = b.input("x", "float32", (N, 2, 3))
