@@ -459,15 +459,18 @@ def temporal_shift(c: Call, x: Value, *, seg_num: int, shift_ratio: float = 0.25
         raise c.unsupported("a number of channels that is not fixed")
     first, second = int(channels * shift_ratio), int(channels * 2 * shift_ratio)
     clips = c.reshape(x, (dims.floordiv(count, seg_num), seg_num, channels, height, width))
-    earlier, later, kept = c.split(clips, [first, second - first, channels - second], 2)
     b = c.b
     none = [0, 0, 0, 0, 0]
     zero = c.scalar(0, x.dtype)
-    moved = [
-        b.Pad(c.slice(earlier, 1, 0, seg_num - 1), b.ints([0, 1, 0, 0, 0, *none]), zero),
-        b.Pad(c.slice(later, 1, 1, seg_num), b.ints([*none, 0, 1, 0, 0, 0]), zero),
-        kept,
-    ]
+    moved = []
+    if first:
+        earlier = c.slice(c.slice(clips, 2, 0, first), 1, 0, seg_num - 1)
+        moved.append(b.Pad(earlier, b.ints([0, 1, 0, 0, 0, *none]), zero))
+    if second > first:
+        later = c.slice(c.slice(clips, 2, first, second), 1, 1, seg_num)
+        moved.append(b.Pad(later, b.ints([*none, 0, 1, 0, 0, 0]), zero))
+    if channels > second:
+        moved.append(c.slice(clips, 2, second, channels))
     found = c.reshape(c.concat(moved, 2), (count, channels, height, width))
     return c.transpose(found, [0, 2, 3, 1]) if last else found
 
