@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from ge_core.errors import GeError, ModelImportError
+from ge_core.errors import ModelImportError, OfflineModelError
 from ge_core.om import wire
 
 Message: TypeAlias = Any
@@ -73,7 +73,7 @@ def check(data: memoryview, name: str) -> None:
     """
     try:
         wire.check(data, name, _schema())
-    except GeError as error:
+    except OfflineModelError as error:
         raise damaged(error.what) from error
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ge_core.errors import GeError, ModelImportError, UnsupportedError
+from ge_core.errors import ModelImportError, OfflineModelError, UnsupportedError
 from ge_core.om import wire
 
 from .external import ExternalFiles, map_file
@@ -16,6 +16,7 @@ from .messages import Message, damaged, merge, message_class
 # Field numbers of ModelProto and GraphProto, see messages.py.
 _GRAPH, _PARAMETER = 7, 3
 _RAW_DATA = 9
+_MOST_FIELDS = 1 << 20
 _NEWEST = 3
 _ENCRYPTED = bytes.fromhex("d85e3a7f")  # each block of a file that MindSpore encrypts begins so
 _PRODUCER = "MindSpore"
@@ -101,8 +102,11 @@ def _is_model(data: memoryview) -> bool:
 
 def _fields(data: memoryview) -> Iterator[tuple[int, int, memoryview | int]]:
     try:
-        yield from wire.fields(data)
-    except GeError as error:
+        for count, found in enumerate(wire.fields(data)):
+            if count >= _MOST_FIELDS:
+                raise damaged(f"a message has more than {_MOST_FIELDS} fields")
+            yield found
+    except OfflineModelError as error:
         raise damaged(error.what) from error
 
 
