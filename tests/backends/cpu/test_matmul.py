@@ -62,6 +62,17 @@ def test_runs(k: int) -> None:
         check(*_calls(product((7, k), (k, 20), constant=constant)))
 
 
+@pytest.mark.parametrize("isa", widths())
+@pytest.mark.parametrize("m, k, n", [(25, 1025, 70), (31, 2050, 33), (300, 1100, 130), (290, 3000, 16), (577, 1030, 5)])
+def test_deep_runs(isa: str, m: int, k: int, n: int) -> None:
+    graph, inputs = product((m, k), (k, n))
+    check(graph, [inputs], isa=isa, tolerance=1e-5)
+
+
+def test_deep_runs_of_integers() -> None:
+    check(*_calls(product((40, 1500), (1500, 70), dtype=np.int8)))
+
+
 @pytest.mark.parametrize("a, b", [((0, 4), (4, 5)), ((3, 4), (4, 0)), ((2, 0, 4), (4, 5)), ((0, 3, 4), (0, 4, 5))])
 def test_nothing_to_do(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     for constant in (True, False):

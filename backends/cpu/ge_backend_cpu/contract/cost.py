@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ge_backend_cpu.isa import Isa
+from ge_backend_cpu.isa import Isa, host
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 
@@ -31,10 +31,25 @@ class Figures:
         return max(round(2e12 / self.flops * max(bits, 32) / 32), 1)
 
 
+REACHED = 0.9
+"""Share of the machine's multiply-adds that products reach."""
+
+
 @lru_cache(maxsize=16)
 def figures(isa: Isa) -> Figures:
-    """The figures for an instruction set: what two multiply-adds per cycle give at 2.5 GHz, a little less."""
-    return Figures(flops=isa.lanes * 8.5e9, near=4e10, far=1e10)
+    """The figures for an instruction set: this machine's as measured once; for another one, what two multiply-adds
+    per cycle give at 2.5 GHz, a little less."""
+    if isa != host():
+        return Figures(flops=isa.lanes * 8.5e9, near=5e10, far=1.5e10)
+    from ge_backend_cpu.probe import machine
+
+    best = machine()
+    return Figures(flops=best.flops * REACHED, near=best.near, far=best.far)
+
+
+def overlapped(work: Size, read: Size) -> Size:
+    """Time of work while what it needs next is read: the longer one, and a fourth of the other for what is not met."""
+    return dims.maximum(work, read) + dims.floordiv(dims.minimum(work, read), 4)
 
 
 def example(size: Size) -> int:

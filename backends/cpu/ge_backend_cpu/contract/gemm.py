@@ -8,22 +8,44 @@ The rows of A are read where they lie. A block of rows stays in the second-level
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ge_backend_cpu.contract.finish import Finish, tile
-from ge_backend_cpu.contract.micro import Run, balanced, tile_at
-from ge_backend_cpu.contract.product import FAMILY, Product
+from ge_backend_cpu.contract.micro import Run, balanced, fetched_bytes, tile_at
+from ge_backend_cpu.contract.product import FAMILY, MOST_ROWS, Product
 from ge_backend_cpu.contract.tile import PANEL, Shape, shapes
 from ge_backend_cpu.contract.walk import Row, over_taps, rows_of
 from ge_backend_cpu.emit import Function, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
+from ge_core.ir.dtype import DType, uint8
 
 
 @family(FAMILY, lean=True)
 def emit_product(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
     """Operands: A, panels, zeros if bounded, sides of the epilogue, outputs."""
     _Emitter(module, symbol, Product.from_json(parameters), isa).kernel()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of a deep run.
+
+    Attributes:
+        first: where it begins in the run.
+        is_last: whether no other follows.
+        waiting: the sums of the parts before.
+    """
+
+    first: Value
+    is_last: Value
+    waiting: Value
+
+    def of_tile(self, f: Function, number: Value, shape: Shape, element: DType) -> _Part:
+        """The part with the sums of one tile."""
+        size = shape.rows * shape.panels * PANEL
+        return replace(self, waiting=f.at(self.waiting, f.mul(number, size), element))
 
 
 class _Emitter:
@@ -36,6 +58,7 @@ class _Emitter:
         self.a, self.b = self.f.operands[:2]
         self.zeros = self.f.operands[2] if product.bounded else None
         self.sides, self.outputs = self.f.operands[first : first + sides], self.f.operands[first + sides :]
+        self.b_type = product.stored[1]
         self.run = Run(self.sums, self.width, *product.stored, product.even)
         self.shapes = shapes(isa, self.width, product.rows, product.panels)
 
@@ -78,9 +101,13 @@ class _Emitter:
             self._rows(0, p["m"], start, f.minimum(stop, panels))
 
     def _rows(self, start: Value, stop: Value, first: Value, last: Value) -> None:
-        f = self.f
-        with f.loop(start, stop, f.params["block"]) as block:
-            self._panels(block.index, f.minimum(f.add(block.index, f.params["block"]), stop), first, last)
+        """Blocks of nearly equal height, at most one and a half times as high as they are meant to be."""
+        f, block = self.f, self.f.params["block"]
+        rows = f.sub(stop, start)
+        count = f.maximum(f.div(f.add(rows, f.div(block, 2)), block), 1)
+        height = f.maximum(f.ceildiv(rows, count), 1)
+        with f.loop(start, stop, height) as part:
+            self._panels(part.index, f.minimum(f.add(part.index, height), stop), first, last)
 
     def _panels(self, start: Value, stop: Value, first: Value, last: Value) -> None:
         """All panels for some rows: as many at a time as the widest tile takes, then the rest."""
@@ -92,33 +119,99 @@ class _Emitter:
             at = whole
 
     def _tiles(self, shape: Shape, start: Value, stop: Value, panel: Value) -> None:
-        """Tiles of nearly equal height."""
-        f = self.f
-        for height, below, first, last, low, high in balanced(f, shape.heights, shape.rows, f.sub(stop, start)):
+        """Some panels for some rows; a deep run in parts, whose sums wait in memory for the next part."""
+        f, p = self.f, self.f.params
+        lines = self._panel_elements()
+        panels = [f.at(self.b_start, f.mul(f.add(panel, i), lines), self.b_type) for i in range(shape.panels + 1)]
+        following = panels.pop()
+        if not self.product.deep:
+            self._part(shape, start, stop, panel, panels, following, None)
+            return
+        waiting = self._waiting(shape)
+        with f.loop(0, p["k"], p["depth"]) as part:
+            end = f.add(part.index, p["depth"])
+            own = [f.at(pointer, f.mul(part.index, PANEL), self.b_type) for pointer in panels]
+            after = f.at(panels[0], f.mul(end, PANEL), self.b_type)
+            is_last = f.compare("<=", p["k"], end)
+            further = f.b.select(is_last, following, after)
+            self._part(shape, start, stop, panel, own, further, _Part(part.index, is_last, waiting))
+
+    def _waiting(self, shape: Shape) -> Value:
+        """Room for the sums of a block of rows."""
+        tiles = -(-MOST_ROWS // shape.rows)
+        return self.f.scratch(tiles * shape.rows * shape.panels * PANEL * self.sums.element.bits // 8)
+
+    def _part(
+        self, shape: Shape, start: Value, stop: Value, panel: Value, panels: Sequence[Value], following: Value,
+        part: _Part | None,
+    ) -> None:  # fmt: skip
+        """Tiles of nearly equal height; each asks for its share of what is read next."""
+        f, p = self.f, self.f.params
+        rows = f.sub(stop, start)
+        count = f.maximum(f.ceildiv(rows, shape.rows), 1)
+        each = self._panel_elements() if part is None else f.mul(p["depth"], PANEL)
+        share = f.div(f.mul(each, shape.panels), count)
+        if part is not None:  # before the first part the sums are 0
+            zero, size = self.sums.zero(self.width), shape.rows * shape.panels * PANEL
+            with f.when(f.compare("==", part.first, 0)), f.loop(0, f.mul(count, size), self.width) as at:
+                f.store(zero, part.waiting, at.index, self.sums.element)
+        for height, below, first, last, low, high in balanced(f, shape.heights, shape.rows, rows):
             with f.loop(first, last) as tiles:
                 row, size = tile_at(f, tiles.index, low, high)
-                self._tile(shape.panels, height, f.add(start, row), size, panel, below)
+                ahead = None
+                if self.product.streams:
+                    at = f.mul(tiles.index, share)
+                    if part is not None:  # the panels' parts lie apart
+                        number = f.div(f.mul(tiles.index, shape.panels), count)
+                        at = f.add(at, f.mul(number, f.sub(self._panel_elements(), each)))
+                    ahead = f.at(following, at, self.b_type)
+                own = None if part is None else part.of_tile(f, tiles.index, shape, self.sums.element)
+                self._tile(panels, height, f.add(start, row), size, panel, below, ahead, own)
 
-    def _tile(self, panels: int, height: int, first: Value, size: Value, panel: Value, below: int) -> None:
+    def _panel_elements(self) -> Value:
+        f, whole = self.f, self.f.params["k"]
+        for i in range(self.product.taps):
+            whole = f.mul(whole, f.params[f"taps{i}"])
+        return f.mul(whole, PANEL)
+
+    def _tile(
+        self, starts: Sequence[Value], height: int, first: Value, size: Value, panel: Value, below: int,
+        ahead: Value | None, part: _Part | None,
+    ) -> None:  # fmt: skip
         """One tile of `size` rows: more than `below`, at most `height`, for which the code is."""
         f, p, product = self.f, self.f.params, self.product
-        vectors = panels * PANEL // self.width
+        vectors = len(starts) * PANEL // self.width
         last = None if height == below + 1 else f.sub(f.add(first, size), 1)
         rows = rows_of(f, product, first, last, height)
-        whole = p["k"]
-        for i in range(product.taps):
-            whole = f.mul(whole, p[f"taps{i}"])
-        lines = f.mul(whole, PANEL)
-        starts = [f.at(self.b_start, f.mul(f.add(panel, i), lines), product.stored[1]) for i in range(panels)]
+        length = p["k"] if part is None else f.minimum(f.sub(p["k"], part.first), p["depth"])
 
         def run(pointers: Sequence[Value], index: Value, sums: Sequence[Value]) -> Sequence[Value]:
-            panels = [f.at(start, index, product.stored[1]) for start in starts]
-            return self.run.multiply(f, pointers, panels, p["k"], sums)
+            panels = [f.at(start, index, self.b_type) for start in starts]
+            further = None if ahead is None else f.at(ahead, f.mul(f.div(index, PANEL), fetched_bytes(1)), uint8)
+            if part is not None:
+                pointers = [f.at(pointer, part.first, product.stored[0]) for pointer in pointers]
+            return self.run.multiply(f, pointers, panels, length, sums, further)
 
-        zero = [self.sums.zero(self.width)] * (height * vectors)
+        zero: Sequence[Value] = [self.sums.zero(self.width)] * (height * vectors)
+        element = self.sums.element
+        if part is not None:
+            zero = [f.load(part.waiting, i * self.width, element, self.width) for i in range(height * vectors)]
         sums = over_taps(f, product, rows, self.a_start, self.zeros, zero, run)
         lines = [sums[i * vectors : (i + 1) * vectors] for i in range(height)]
-        self._store(rows, lines, panel, last, below)
+        if part is None:
+            self._store(rows, lines, panel, last, below)
+            return
+
+        def finished() -> list[Value]:
+            self._store(rows, lines, panel, last, below)
+            return []
+
+        def waits() -> list[Value]:
+            for i, total in enumerate(sums):
+                f.store(total, part.waiting, i * self.width, element)
+            return []
+
+        f.choose(part.is_last, finished, waits)
 
     def _store(
         self, rows: Sequence[Row], sums: Sequence[Sequence[Value]], panel: Value, last: Value | None, below: int

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.tile import PANEL
 from ge_backend_cpu.emit import Function, Value
-from ge_core.ir.dtype import DType
+from ge_core.ir.dtype import DType, uint8
 
 UNROLL = 4
 """Steps of the run in one round."""
+LINE = 64
+"""Bytes of a cache line."""
+FETCHED = 2
+"""Cache lines of the next panels that one round asks for."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,13 @@ class Run:
     even: bool
 
     def multiply(
-        self, f: Function, rows: Sequence[Value], panels: Sequence[Value], length: Value, sums: Sequence[Value]
+        self,
+        f: Function,
+        rows: Sequence[Value],
+        panels: Sequence[Value],
+        length: Value,
+        sums: Sequence[Value],
+        ahead: Value | None = None,
     ) -> list[Value]:
         """sums[row][vector] += rows * panels.
 
@@ -39,9 +49,13 @@ class Run:
             rows: pointers to the rows' first elements.
             panels: pointers to the panels' first lines.
             sums: vectors by row, then by place in the row.
+            ahead: address of what is read after these panels, for the second-level cache.
         """
         whole = f.mul(f.div(length, UNROLL), UNROLL)
         with f.loop(0, whole, UNROLL, carry=sums) as loop:
+            if ahead is not None:
+                for i in range(FETCHED):
+                    f.prefetch(f.at(ahead, f.add(f.mul(loop.index, fetched_bytes(1)), i * LINE), uint8), 2)
             current: Sequence[Value] = loop.values
             for step in range(UNROLL):
                 current = self._step(f, rows, panels, loop.index, step, current)
@@ -68,6 +82,11 @@ class Run:
             for j, b in enumerate(right):
                 found.append(arithmetic.multiply_add(f, left, b, sums[i * len(right) + j]))
         return found
+
+
+def fetched_bytes(steps: int) -> int:
+    """How far a run asks ahead in so many steps."""
+    return steps * FETCHED * LINE // UNROLL
 
 
 def balanced(

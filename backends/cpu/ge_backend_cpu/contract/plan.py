@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
-from ge_backend_cpu.contract.cost import example, figures, least
+from ge_backend_cpu.contract.cost import example, figures, least, overlapped
 from ge_backend_cpu.contract.matrix import Matrix
 from ge_backend_cpu.contract.pack import ROWS, Pack
 from ge_backend_cpu.contract.product import Product, panel_hint, row_hint
 from ge_backend_cpu.contract.site import Collected, Site
-from ge_backend_cpu.contract.tile import PANEL, grain
+from ge_backend_cpu.contract.tile import MANY, PANEL, grain
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, prepared, result, source, work
 from ge_core.backend import Implementation, PrecisionClass, Storage, operands
@@ -24,6 +24,12 @@ ROW_GRAIN = 24
 """Rows of a work item: a multiple of the heights of all tiles."""
 NEAR_BYTES = 384 << 10
 """Bytes of A that are to stay in the second-level cache."""
+
+
+DEPTH = 1024
+"""Elements of a run that are multiplied before the next ones."""
+DEEP_ROWS = 192
+"""Rows of a block of a deep product: two thirds of `MOST_ROWS`."""
 
 
 @dataclass
@@ -219,7 +225,7 @@ def multiply(
     split, each, parts = cut(m, n)
     named: dict[str, Size] = {
         "start": 0, "c_start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "grain": each,
-        "block": _block(k, product.sums),
+        "block": _block(k, product.sums), "depth": _depth(k),
     }  # fmt: skip
     for i, (size, a_step, b_step, c_step) in enumerate(batch):
         named |= {f"batch_size{i}": size, f"batch_a{i}": a_step, f"batch_b{i}": b_step, f"batch_c{i}": c_step}
@@ -238,6 +244,7 @@ def multiply(
         rows=row_hint(m),
         panels=panel_hint(dims.ceildiv(n, PANEL)),
         even=isinstance(k, int) and k % 4 == 0,
+        deep=not taps.counts and product.sums.element.bits == 32 and least(k) > DEPTH and row_hint(m) >= MANY,
     )
     if sides is None:
         sides = [source(number) for number in collected.operands]
@@ -255,11 +262,11 @@ def multiply(
 
 
 def _picoseconds(isa: Isa, count: Size, m: Size, columns: Size, run: Size, product: Product) -> Size:
-    """The multiplications, zeros of panels included, and reading the panels from memory."""
+    """The multiplications, zeros of panels included, while the panels are read from memory."""
     speed = figures(isa)
     each = speed.multiply_picoseconds(product.sums.element.bits)
     read = round(product.stored[1].bits / 8 * 1e12 / speed.far)
-    return count * columns * run * (m * each + read)
+    return count * columns * run * overlapped(m * each, read)
 
 
 def cut(m: Size, n: Size) -> tuple[Literal["rows", "panels"], Size, Size]:
@@ -273,9 +280,15 @@ def cut(m: Size, n: Size) -> tuple[Literal["rows", "panels"], Size, Size]:
 
 
 def _block(k: Size, sums: Arithmetic) -> int:
-    """Rows of A that stay in the cache while all panels pass."""
-    row = max(least(k), 1) * sums.element.bits // 8
-    return max(NEAR_BYTES // row // ROW_GRAIN, 2) * ROW_GRAIN
+    """Rows of A that stay in the cache while all panels pass: more where that many panels would pass often."""
+    row = min(max(least(k), 1), DEPTH) * sums.element.bits // 8
+    return max(NEAR_BYTES // row // ROW_GRAIN, min(2 * NEAR_BYTES // row, DEEP_ROWS) // ROW_GRAIN) * ROW_GRAIN
+
+
+def _depth(k: Size) -> Size:
+    """Parts of nearly equal length of a deep run."""
+    parts = dims.maximum(dims.ceildiv(k, DEPTH), 1)
+    return dims.ceildiv(k, parts * 16) * 16
 
 
 def storages(site: Site, collected: Collected, image: int, stored: Storage, last: Storage) -> list[Storage]:

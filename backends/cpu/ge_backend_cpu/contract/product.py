@@ -15,12 +15,14 @@ from typing import Any, Literal
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.epilogue import Epilogue
-from ge_backend_cpu.contract.tile import MANY
+from ge_backend_cpu.contract.tile import MANY, SKINNY
 from ge_backend_cpu.kernel import Kernel
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
 
 FAMILY = "contract.product"
+MOST_ROWS = 288
+"""Rows of a block of a deep product at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,7 @@ class Product:
         rows: of the product, MANY for all that are not few, 0 when it is not known.
         panels: of the product, or a number that all widths of tiles divide as often; 0 when it is not known.
         even: whether the run is a multiple of 4.
+        deep: whether the run is multiplied in parts that stay in the caches with a block of rows.
     """
 
     a: str
@@ -53,10 +56,16 @@ class Product:
     rows: int = 0
     panels: int = 0
     even: bool = False
+    deep: bool = False
 
     @property
     def sums(self) -> Arithmetic:
         return Arithmetic(self.arithmetic)
+
+    @property
+    def streams(self) -> bool:
+        """Whether tiles ask for the next panels: not where the panels alone are what a product reads."""
+        return self.rows == 0 or self.rows > SKINNY
 
     @property
     def stored(self) -> tuple[DType, DType]:
@@ -68,12 +77,14 @@ class Product:
 
         m, n, k: rows, columns, the run. parts, grain: work items of one batch, and how many rows or panels each has.
         block: rows that are multiplied by all panels before the next ones. start, c_start: the first elements of A
-        and C. columns, rows: distance of the batches in what is read by column, by row. batch_size<i>,
-        batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>: size and strides of the walk. taps<i>,
-        tap<i>: size and stride of the kernel. With bounds, for each tap axis, which belongs to the walk's axis after
-        the first: step<i>, pad<i>, dilation<i>, input<i>.
+        and C. columns, rows: distance of the batches in what is read by column, by row. depth: of the parts of a deep
+        run. batch_size<i>, batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>: size and strides of
+        the walk. taps<i>, tap<i>: size and stride of the kernel. With bounds, for each tap axis, which belongs to the
+        walk's axis after the first: step<i>, pad<i>, dilation<i>, input<i>.
         """
         found = ["m", "n", "k", "parts", "grain", "block", "start", "c_start", "columns", "rows"]
+        if self.deep:
+            found.append("depth")
         for i in range(self.batch):
             found += [f"{name}{i}" for name in ("batch_size", "batch_a", "batch_b", "batch_c")]
         for i in range(self.walk):

@@ -16,7 +16,7 @@ from ge_core.ir import dims
 from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Node, Value, constant_of
-from ge_core.ir.types import Shape
+from ge_core.ir.types import Shape, TensorType
 from ge_core.ops.expression import Apply, Expr, expression_of
 from ge_core.ops.pointwise import POINTWISE
 
@@ -96,6 +96,10 @@ def may_grow(group: Group, node: Node) -> bool | Refusal:
     return _fits(cores[0], group, node)
 
 
+def _has_rank(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.shape is not None
+
+
 def _stores_weight(node: Node, weight: Value) -> bool:
     return (
         node.op == "Cast"
@@ -108,6 +112,8 @@ def _stores_weight(node: Node, weight: Value) -> bool:
 
 
 def _fits(core: Node, group: Group, node: Node) -> bool | Refusal:
+    if not all(_has_rank(v) for n in (core, node) for v in (*n.inputs, *n.outputs) if v is not None):
+        return Refusal("rank", "the number of axes of one of its values is not known")
     if not same_shape(node.output.shape, core.output.shape):
         return Refusal("shape", "its result has another shape than the contraction")
     classify = classifier(core)

@@ -210,14 +210,17 @@ class _Emitter:
     def _rows(self, run: Run, shape: Shape, v: Value, u: Value, y: Value, panel: Value, count: Value) -> None:
         f, p = self.f, self.f.params
         heights = tuple(range(shape.rows, 0, -1))
-        panels = [f.at(u, f.mul(f.add(panel, i), f.mul(p["channels"], PANEL)), float32) for i in range(shape.panels)]
+        lines = f.mul(p["channels"], PANEL)
+        *panels, further = [f.at(u, f.mul(f.add(panel, i), lines), float32) for i in range(shape.panels + 1)]
         vectors = shape.panels * PANEL // self.lanes
+        share = f.div(f.mul(lines, shape.panels), f.maximum(f.ceildiv(count, shape.rows), 1))
         for height, _, first, last, low, high in balanced(f, heights, shape.rows, count):
             with f.loop(first, last) as tiles:
                 row, _ = tile_at(f, tiles.index, low, high)
                 rows = [f.at(v, f.mul(f.add(row, i), p["line"]), float32) for i in range(height)]
                 zero = [self.sums.zero(self.lanes)] * (height * vectors)
-                sums = run.multiply(f, rows, panels, p["channels"], zero)
+                ahead = f.at(further, f.mul(tiles.index, share), float32)
+                sums = run.multiply(f, rows, panels, p["channels"], zero, ahead)
                 for i in range(height):
                     start = f.add(f.mul(f.add(row, i), p["out_line"]), f.mul(panel, PANEL))
                     for j in range(vectors):

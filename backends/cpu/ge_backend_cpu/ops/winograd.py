@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
-from ge_backend_cpu.contract.cost import example, figures
+from ge_backend_cpu.contract.cost import example, figures, overlapped
 from ge_backend_cpu.contract.epilogue import Epilogue
 from ge_backend_cpu.contract.plan import Plan, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product, panel_hint
@@ -33,10 +33,18 @@ LEAST_CHANNELS = 16
 """Channels below which the transforms outweigh what they save."""
 ITEMS = 12
 """Work items of one launch that does all steps: each may need room of its own."""
-NEAR_BYTES = 1 << 20
+NEAR_BYTES = 1 << 19
 """What the tiles of a block may take in the second-level cache."""
+NEAR_WEIGHTS = 1 << 20
+"""Bytes of weights that stay in the second-level cache from block to block."""
+STREAMED_TILES = 48
+"""Tiles of a block that are worth reading other weights for."""
+LEAST_TILES = 24
+"""Tiles of a work item: with fewer, the weights are read too often."""
 FEW_TILES = 64
 """Tiles below which the weights are divided among the threads."""
+APART_BYTES = 16 << 20
+"""What all tiles may take when every step is a launch of its own, so that the weights are read once."""
 
 _errors: dict[tuple[str, int], float] = {}
 
@@ -94,9 +102,10 @@ def _planned(
     tiles = n * down * along
     line, out_line = (dims.ceildiv(c, PANEL) * PANEL for c in (channels, columns))
     each = points * (line + out_line) * 4
-    room = max(NEAR_BYTES // (example(each) * 6), 2) * 6
-    apart = isinstance(tiles, int) and tiles < FEW_TILES
-    grain = dims.ceildiv(tiles, ITEMS)
+    streamed = example(points * channels * columns) * 4 > NEAR_WEIGHTS
+    room = max(NEAR_BYTES // (example(each) * 6), STREAMED_TILES // 6 if streamed else 2) * 6
+    apart = isinstance(tiles, int) and (tiles < FEW_TILES or (streamed and tiles * example(each) <= APART_BYTES))
+    grain = dims.maximum(dims.ceildiv(tiles, ITEMS), dims.minimum(tiles, LEAST_TILES))
     block: Size = tiles if apart else room if not isinstance(tiles, int) else min(room, grain)  # type: ignore[type-var]
     values: dict[str, Size] = {
         "height": height, "width": width, "out_height": out_height, "out_width": out_width, "channels": channels,
@@ -140,11 +149,11 @@ def _planned(
     else:
         items = dims.ceildiv(tiles, dims.maximum(grain, 1))
         area = plan.reserve(ITEMS * values["area"], float32)
-        work = tiles * points * out_line * channels * speed.multiply_picoseconds()
-        blocks = dims.ceildiv(tiles, block)
-        read = blocks * points * out_line * channels * round(4e12 / speed.near)
+        whole = points * out_line * channels
+        work = whole * tiles * speed.multiply_picoseconds()
+        read = whole * dims.ceildiv(tiles, block) * round(4e12 / (speed.far if streamed else speed.near))
         form = Winograd(x.dtype.name, collected.epilogue, outputs, "all", hint, even)
-        launch(form, (image, zeros, filters, area, *ends), in_time + work + read + out_time, items, grain)
+        launch(form, (image, zeros, filters, area, *ends), in_time + overlapped(work, read) + out_time, items, grain)
     last, place = channels_last(4), site.places[x]
     inputs, stored = tuple(storages(site, collected, place, last, last)), (last,) * len(site.node.outputs)
     return plan.implementation(
