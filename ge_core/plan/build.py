@@ -24,6 +24,7 @@ from ge_core.plan.lifetimes import lifetimes
 from ge_core.plan.placement import Placer
 from ge_core.plan.plan import ExecutionPlan
 from ge_core.plan.reorder import reorder
+from ge_core.plan.required import RequiredSizes, required_sizes
 
 COMPARED = 4000
 """Nodes up to which several ways of sharing are planned and the smallest arena wins."""
@@ -116,8 +117,9 @@ def _implement_conversions(report: PlanReport, request: PlanRequest) -> None:
 def _smallest(graph: Graph, request: PlanRequest, report: PlanReport) -> ExecutionPlan:
     """The plan with the smallest arena among the ways of sharing; ties go to the one that copies least."""
     best: ExecutionPlan | None = None
+    required = required_sizes(graph)
     for name in _ways(graph, request):
-        plan = plan_selected(graph, request, report.selection, name)
+        plan = plan_selected(graph, request, report.selection, name, required)
         assert plan.memory is not None
         report.tried[name] = plan.memory.size
         if best is None or best.memory is None or plan.memory.size < best.memory.size:
@@ -148,8 +150,17 @@ def replan(graph: Graph, request: PlanRequest, sharing: str) -> ExecutionPlan:
     return plan_selected(graph, request, selection, sharing)
 
 
-def plan_selected(graph: Graph, request: PlanRequest, selection: Selection, sharing: str = EVERYTHING) -> ExecutionPlan:
+def plan_selected(
+    graph: Graph,
+    request: PlanRequest,
+    selection: Selection,
+    sharing: str = EVERYTHING,
+    required: RequiredSizes | None = None,
+) -> ExecutionPlan:
     """The plan of a selected graph in its present order, with one way of sharing bytes, placed for the example.
+
+    Args:
+        required: what `required_sizes` says of the graph, for those who plan it several times.
 
     Raises:
         PlanError: there is no such way of sharing, or a size that nothing defines.
@@ -176,6 +187,7 @@ def plan_selected(graph: Graph, request: PlanRequest, selection: Selection, shar
             call_symbols,
             request.info.alignment,
             reuse=sharing != NOTHING,
+            required=required_sizes(graph) if required is None else required,
         )
     )
     needed_before_known(plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ge_core.backend import Implementation, operands
@@ -15,7 +15,6 @@ from ge_core.ir.graph import Block, Graph, Node, Region, Value, source_of
 from ge_core.ir.location import Location
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import Layout, TensorType
-from ge_core.ops.infer import requirements
 from ge_core.plan.alias import AliasClass, Aliases, stored_bytes
 from ge_core.plan.homes import Homes, loop_values
 from ge_core.plan.lifetimes import CONTROL, Lifetimes, always_goes_on, carried_count, filled_in_place, merged
@@ -41,6 +40,7 @@ from ge_core.plan.plan import (
     Step,
     ViewStep,
 )
+from ge_core.plan.required import RequiredSizes
 from ge_core.plan.sizes import has_bound, names_in
 from ge_core.plan.views import concat_parts, viewed
 
@@ -53,6 +53,7 @@ class Emission:
         selection: the implementation of each node that has one; the others are host steps.
         reasons: why a node has none, for the report.
         reuse: False gives each buffer its bytes for the whole call.
+        required: sizes that must be equal where a node runs.
     """
 
     graph: Graph
@@ -64,6 +65,7 @@ class Emission:
     call_symbols: Sequence[Symbol]
     alignment: int = 64
     reuse: bool = True
+    required: RequiredSizes = field(default_factory=dict)
 
 
 def emit(parts: Emission) -> ExecutionPlan:
@@ -306,11 +308,8 @@ class _Emitter:
             The steps that compare those which the call does not know when it starts; whether some are unknown still
             when the node is to run.
         """
-        inner = node.regions["body"].nodes if node.op == "ge.Fused" else [node]
-        if not node.outputs or all(_is_static(v) for n in inner for v in n.inputs if v is not None):
-            return [], False
         steps: list[Step] = []
-        for pair in dict.fromkeys(pair for n in inner for pair in requirements(n)):
+        for pair in dict.fromkeys(self.parts.required.get(node, ())):
             names = names_in(pair)
             if names <= self.aliases.known:
                 self.required.append(Required(self.of(node.outputs[0]), *pair))
@@ -467,10 +466,6 @@ def bare_symbol(size: Size) -> Symbol | None:
         return None
     (symbol,) = found
     return symbol if size.terms == ((((symbol, 1),), 1),) else None
-
-
-def _is_static(value: Value) -> bool:
-    return isinstance(value.type, TensorType) and value.type.is_static
 
 
 def needed_before_known(plan: ExecutionPlan) -> None:
