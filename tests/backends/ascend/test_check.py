@@ -13,7 +13,7 @@ from ge_ascend.check import check_air, check_file
 from ge_ascend.chips import CHIPS
 
 from ge_core.device_contract import FileFinding
-from ge_core.errors import GeError
+from ge_core.errors import GeError, ModelImportError
 from ge_core.ir import Builder, Graph, symbol
 from ge_core.om.attributes import DataTypeNumber, set_value
 from ge_core.om.messages import message_class, serialize
@@ -398,3 +398,30 @@ def test_other_writers_forms_are_accepted(good: bytes) -> None:
     inputs = [np.ones((2, 3, 8, 8), np.float32), np.array(True)]
     want = interpret(import_air(parse_air(good)).graph, inputs)[0][0]
     np.testing.assert_array_equal(interpret(import_air(parse_air(data)).graph, inputs)[0][0], want)
+
+
+def test_sub_graphs_that_multiply_are_refused(good: bytes) -> None:
+    """Each graph refers twice to the next one: sixteen of them stand for 65,536 copies of the last."""
+
+    def multiply(m: Any) -> None:
+        chain = [m.graph.add() for _ in range(15)]
+        for number, graph in enumerate(chain):
+            graph.CopyFrom(m.graph[1])
+            graph.name = f"level_{number}"
+        for number, graph in enumerate([m.graph[1], m.graph[2], *chain]):
+            if number in (0, 1) or number - 1 < len(chain):
+                follows = 0 if number < 2 else number - 1
+                if follows >= len(chain):
+                    continue
+                add = next(op for op in graph.op if op.type in ("Add", "Mul"))
+                for copy in range(2):
+                    node = graph.op.add()
+                    node.name, node.type = f"again_{copy}_{number}", "PartitionedCall"
+                    node.subgraph_name.append(f"level_{follows}")
+                    node.input.append(add.input[0])
+                    node.input_desc.add().CopyFrom(add.input_desc[0])
+                    node.input_desc[0].name = "args0"
+                    node.output_desc.add().CopyFrom(add.output_desc[0])
+
+    with pytest.raises(ModelImportError, match="stand for more than|nested deeper"):
+        import_air(parse_air(broken(good, multiply)))

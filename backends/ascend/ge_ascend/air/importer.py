@@ -24,6 +24,8 @@ from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 
 _MOST_DEEP = 16
+_MOST_NODES = 200_000
+"""Nodes that sub graphs may add: each is imported once for every operator that refers to it."""
 
 
 def import_air(model: AirModel) -> ImportedModel:
@@ -51,6 +53,7 @@ class _Importer:
         self.model = model
         self.graphs = {graph.name: graph for graph in model.graphs}
         self.depth = 0
+        self.left = _MOST_NODES + sum(len(graph.nodes) for graph in model.graphs)
         self.graph = Graph(model.graphs[0].name or "main")
         self.table: dict[str, Symbol] = {}
         self.states: dict[str, State] = {}
@@ -151,6 +154,13 @@ class _Importer:
         return frame.values[source]
 
     def _node(self, frame: _Frame, node: AirNode) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise ModelImportError(
+                f"its sub graphs stand for more than {_MOST_NODES} operators",
+                where=node.name,
+                fix="the file is hostile",
+            )
         loc = Location("air", op=node.type, module=node.name)
         with frame.b.at(loc):
             try:
@@ -254,7 +264,7 @@ def ordered(graph: AirGraph) -> list[AirNode]:
         order.append(by_name[name])
         for user in users[name]:
             needs[user].discard(name)
-            if not needs[user] and user not in ready[at:]:
+            if not needs[user]:
                 ready.append(user)
     if len(order) != len(graph.nodes):
         left = [node.name for node in graph.nodes if needs[node.name]]

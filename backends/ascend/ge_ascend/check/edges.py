@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from ge_ascend.air.model import AirGraph, AirNode
+from collections.abc import Mapping
+
+from ge_ascend.air.model import AirNode
 from ge_ascend.air.tensors import BY_PROTO
 from ge_ascend.check.findings import Findings
-from ge_ascend.prototypes import Prototype
 
 
-def check_edges(findings: Findings, graph: AirGraph, node: AirNode, declared: Prototype | None) -> None:
-    """The inputs of one node."""
-    by_name = {n.name: n for n in graph.nodes}
+def check_edges(findings: Findings, by_name: Mapping[str, AirNode], node: AirNode) -> None:
+    """The inputs of one node.
+
+    Args:
+        by_name: the nodes of its graph.
+    """
     for name in node.controls:
         if name not in by_name:
             findings.error("control-edge", node.name, f"it must run after {name}, which does not exist")

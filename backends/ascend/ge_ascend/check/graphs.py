@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
+from collections.abc import Sequence
 
 from ge_ascend.air.importer import ordered
 from ge_ascend.air.model import AirGraph, AirModel, AirNode
@@ -20,8 +22,8 @@ def check_model(model: AirModel) -> list[FileFinding]:
     """What concerns the graphs together."""
     findings = Findings(model.name or model.source)
     names = [graph.name for graph in model.graphs]
-    for name in sorted({n for n in names if names.count(n) > 1}):
-        findings.error("graph-name", "", f"{names.count(name)} graphs are called {name!r}")
+    for name, count in _repeated(names):
+        findings.error("graph-name", "", f"{count} graphs are called {name!r}")
     if model.source and os.path.isfile(model.source) and os.path.getsize(model.source) > _MOST_BYTES:
         findings.error("file-size", "", "the file is larger than 2 GiB", "write the weights beside it")
     used: dict[str, set[str]] = {
@@ -42,6 +44,10 @@ def check_model(model: AirModel) -> list[FileFinding]:
     return findings.found
 
 
+def _repeated(names: Sequence[str]) -> list[tuple[str, int]]:
+    return sorted((name, count) for name, count in Counter(names).items() if count > 1)
+
+
 def _reaches(name: str, target: str, used: dict[str, set[str]], seen: set[str]) -> bool:
     for sub in used.get(name, ()):
         if sub == target:
@@ -55,10 +61,9 @@ def _reaches(name: str, target: str, used: dict[str, set[str]], seen: set[str]) 
 
 def check_graph(findings: Findings, graph: AirGraph, model: AirModel) -> None:
     """One graph as a whole."""
-    names = [node.name for node in graph.nodes]
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) != len(names) else []
-    for name in twice:
-        findings.error("node-name", name, f"{names.count(name)} nodes have this name, and the last one wins")
+    twice = _repeated([node.name for node in graph.nodes])
+    for name, count in twice:
+        findings.error("node-name", name, f"{count} nodes have this name, and the last one wins")
     for node in graph.nodes:
         if not node.name:
             findings.error("node-name", "", f"a {node.type} has no name")

@@ -37,19 +37,20 @@ def check_air(model: AirModel, chip: Chip | None = None) -> list[FileFinding]:
     for graph in model.graphs:
         findings = Findings(graph.name)
         check_graph(findings, graph, model)
+        by_name = {node.name: node for node in graph.nodes}
         for node in graph.nodes:
             declared = prototype(node.type)
             if node.type == "NetOutput":
-                check_edges(findings, graph, node, None)
+                check_edges(findings, by_name, node)
                 continue
             if declared is None:
                 findings.error("unknown-type", node.name, f"no release of CANN has an operator {node.type}")
-                check_edges(findings, graph, node, None)
+                check_edges(findings, by_name, node)
                 continue
             if declared.kernel_only:
                 findings.warning("undeclared-type", node.name, f"{node.type} is known from a kernel list only")
             check_ports(findings, node, declared)
-            check_edges(findings, graph, node, declared)
+            check_edges(findings, by_name, node)
             check_attributes(findings, node, declared)
             check_types(findings, node, declared, chip)
         found += findings.found

@@ -144,6 +144,12 @@ class Lowering:
             self.problems.append(Problem(text + details, node.loc, error.fix or "", node.op))
             for value in node.outputs:
                 scope.bind(value, self._broken(scope, value))
+        except (TypeError, ValueError, AssertionError, LookupError, AttributeError) as error:
+            raise BackendError(
+                f"the lowering of {node.op} failed: {type(error).__name__}: {error}",
+                where=node.loc,
+                fix="this is an error of ge_ascend; another target compiles the model",
+            ) from error
         finally:
             self.emitter.node = outer
 

@@ -312,11 +312,17 @@ def range_(c: Call) -> Result:
     return result
 
 
+_MOST_MADE = 1 << 24
+"""Elements of a constant that an operator makes out of a few numbers."""
+
+
 @meaning("Eye")
 def eye(c: Call) -> Result:
     """Eye(; num_rows, num_columns, batch_shape, dtype): a constant"""
     if c.attr("batch_shape"):
         raise c.error("batches are not supported")
     rows, columns = c.attr("num_rows"), c.attr("num_columns")
+    if not 0 <= rows * max(columns, 1) <= _MOST_MADE:
+        raise c.error(f"{rows} rows and {columns} columns")
     result: Value = c.b.constant(np.eye(rows, columns or rows, dtype=c.dtype_attr("dtype").numpy))
     return result
