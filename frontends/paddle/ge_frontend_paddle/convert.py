@@ -150,7 +150,8 @@ class Converter:
             except GeError as error:
                 raise _placed(op.name, loc, error) from error
             except (
-                ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, RecursionError,
+                ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, StopIteration, TypeError,
+                ValueError,
             ) as error:  # fmt: skip
                 raise GraphError(
                     f"{op.name} cannot be converted: {type(error).__name__}: {error}",
@@ -164,6 +165,9 @@ class Converter:
         if len(op.operands) > known.operands:
             raise call.unsupported(f"a form with {len(op.operands)} operands")
         operands = [None if i in known.unread else scope.get(number) for i, number in enumerate(op.operands)]
+        for place in known.required:
+            if place >= len(operands) or operands[place] is None:
+                raise ModelImportError(f"{op.name} has no operand {place}", where=call.loc, expected="a whole program")
         attributes: dict[str, Any] = {}
         for name, value in op.attributes.items():
             parameter = known.attributes.get(name)

@@ -108,7 +108,9 @@ def _by_parameter(forward: Any, inputs: Sequence[object] | None, shapes: object 
         return shapes
     names = _parameter_names(forward)
     renamed = {
-        str(getattr(value, "name", "")): name for value, name in zip(inputs or (), names, strict=False) if name not in shapes
+        str(getattr(value, "name", "")): name
+        for value, name in zip(inputs or (), names, strict=False)
+        if name not in shapes
     }
     return {renamed.get(key, key): entry for key, entry in shapes.items()}
 

@@ -23,8 +23,10 @@ _TENSOR_ARRAY = 13
 _FEEDS = (9, 10)  # variable types of the lists that feed and fetch
 _ATTRIBUTE_FIELDS = {
     0: "i", 1: "f", 2: "s", 3: "ints", 4: "floats", 5: "strings", 6: "b", 7: "bools", 8: "block_idx", 9: "l",
-    10: "blocks_idx", 11: "longs", 12: "float64s", 13: "var_name", 14: "vars_name", 15: "float64",
+    10: "blocks_idx", 11: "longs", 12: "float64s", 13: "var_name", 14: "vars_name", 15: "float64", 16: "scalar",
+    17: "scalars",
 }  # fmt: skip
+_SCALAR_FIELDS = {1: "b", 2: "i", 3: "r"}
 
 
 def read_pdmodel(data: bytes, name: str) -> Program:
@@ -145,7 +147,17 @@ class _Reader:
             return self.text(value)
         if isinstance(value, (int, float, bool)):
             return value
+        if field == "scalar":
+            return self._scalar(value)
+        if field == "scalars":
+            return [self._scalar(v) for v in value]
         return [self.text(v) if isinstance(v, bytes) else v for v in value]
+
+    def _scalar(self, value: Message) -> Any:
+        field = _SCALAR_FIELDS.get(value.type)
+        if field is None:
+            raise self.damaged(f"a number is of kind {value.type}")
+        return getattr(value, field)
 
     def _feed(self, attributes: dict[str, Any], outputs: dict[str, list[str]]) -> None:
         (name,) = self._arguments(outputs, "Out")

@@ -50,6 +50,7 @@ class Conversion:
         attributes: the function's parameter for each attribute that it takes (`lambda_` for `lambda`).
         ignores: attributes that change no value, besides `IGNORED`.
         unread: places of operands that the function does not look at; they arrive as None.
+        required: places of operands that must be there.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Conversion:
     attributes: Mapping[str, str]
     ignores: frozenset[str]
     unread: frozenset[int]
+    required: frozenset[int]
 
 
 _TABLE: dict[str, Conversion] = {}
@@ -80,6 +82,11 @@ def pd(*names: str, ignores: tuple[str, ...] = (), unread: tuple[str, ...] = ())
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
             operands = ANY_NUMBER
         skipped = frozenset(i for i, p in enumerate(parameters) if p.name in unread)
+        required = frozenset(
+            i
+            for i, p in enumerate(parameters)
+            if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty and "None" not in str(p.annotation)
+        )
         attributes = {p.name.rstrip("_"): p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         for name in names:
             if name in _TABLE:
@@ -88,7 +95,9 @@ def pd(*names: str, ignores: tuple[str, ...] = (), unread: tuple[str, ...] = ())
                     f"{name} is converted twice: by {other.__module__}.{other.__qualname__} and "
                     f"{function.__module__}.{function.__qualname__}"
                 )
-            _TABLE[name] = Conversion(name, function, operands, attributes, frozenset(ignores), skipped)
+            _TABLE[name] = Conversion(
+                name, function, operands, attributes, frozenset(ignores), skipped, required - skipped
+            )
         return function
 
     return register

@@ -38,18 +38,16 @@ def explicit(paddings: Sequence[int], spatial: int) -> tuple[list[int], list[int
 
 
 def pads_of(
-    c: Call,
     algorithm: str,
     paddings: Sequence[int],
     sizes: Sequence[Size],
     kernel: Sequence[int],
     strides: Sequence[int],
-    dilations: Sequence[int],
-) -> list[int]:
-    """ONNX's pads for one of Paddle's algorithms; SAME is as many outputs as strides fit, and undoes dilation.
+) -> list[int] | None:
+    """ONNX's pads for one of Paddle's algorithms; SAME gives as many outputs as strides fit, the odd one behind.
 
-    Raises:
-        UnsupportedError: SAME with a stride on an axis whose size is not fixed.
+    Returns:
+        None for SAME with a stride on an axis whose size is not fixed: `auto_pad` says that.
     """
     spatial = len(kernel)
     if algorithm == "VALID":
@@ -59,16 +57,25 @@ def pads_of(
         return [*before, *after]
     before, after = [], []
     for size, k, stride in zip(sizes, kernel, strides, strict=True):
-        total: Size
-        if stride == 1:
-            total = k - 1
-        else:
-            total = dims.maximum((dims.ceildiv(size, stride) - 1) * stride + k - size, 0)
-        if not isinstance(total, int):
-            raise c.unsupported("padding 'SAME' with a stride on a dynamic size", "give numbers for the padding")
+        over = k - 1 if stride == 1 else (dims.ceildiv(size, stride) - 1) * stride + k - size
+        if not isinstance(over, int):
+            return None
+        total = max(over, 0)
         before.append(total // 2)
         after.append(total - total // 2)
     return [*before, *after]
+
+
+def padding(
+    algorithm: str,
+    paddings: Sequence[int],
+    sizes: Sequence[Size],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+) -> dict[str, Any]:
+    """The attributes `pads` or `auto_pad` of a convolution or pool."""
+    pads = pads_of(algorithm, paddings, sizes, kernel, strides)
+    return {"auto_pad": "SAME_UPPER"} if pads is None else {"pads": pads}
 
 
 def dilations_of(algorithm: str, dilations: Sequence[int], spatial: int) -> list[int]:

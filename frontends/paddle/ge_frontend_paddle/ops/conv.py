@@ -10,7 +10,7 @@ from ge_core.ir.graph import Value
 
 from ..call import Call, Sizes
 from ..registry import pd
-from ..windows import channels_first, dilations_of, explicit, pads_of
+from ..windows import channels_first, dilations_of, explicit, padding, pads_of
 
 
 def _kernel(c: Call, weight: Value) -> list[int]:
@@ -59,8 +59,8 @@ def _conv(
     spread = dilations_of(algorithm, dilations, len(kernel))
 
     def build(x: Value) -> Value:
-        pads = pads_of(c, algorithm, paddings, x.shape[2:], kernel, strides, spread)
-        return c.b.Conv(x, filter, bias, strides=list(strides), pads=pads, dilations=spread, group=groups)
+        pads = padding(algorithm, paddings, x.shape[2:], kernel, strides)
+        return c.b.Conv(x, filter, bias, strides=list(strides), dilations=spread, group=groups, **pads)
 
     found: Value = channels_first(c, input, data_format, build)
     return found
@@ -188,7 +188,9 @@ def _transposed(
     spread = dilations_of(algorithm, dilations, len(kernel))
 
     def build(data: Value) -> Value:
-        pads = pads_of(c, algorithm, paddings, data.shape[2:], kernel, strides, spread)
+        pads = pads_of(algorithm, paddings, data.shape[2:], kernel, strides)
+        if pads is None:
+            raise c.unsupported("padding 'SAME' with a stride on a dynamic size", "give numbers for the padding")
         extra = list(output_padding) or [0] * len(kernel)
         if output_size:
             half = len(kernel)

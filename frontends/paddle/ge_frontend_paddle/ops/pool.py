@@ -11,7 +11,7 @@ from ge_core.ir.graph import Value
 
 from ..call import Call, Sizes
 from ..registry import pd
-from ..windows import channels_first, explicit, pads_of
+from ..windows import channels_first, explicit, padding, pads_of
 
 
 @pd("pool2d")
@@ -44,8 +44,9 @@ def pool2d(
         if adaptive:
             return _adaptive(c, data, kernel, average)
         sizes = c.known_ints(kernel_size, "a kernel size")
-        spatial = len(sizes)
-        pads = pads_of(c, padding_algorithm, paddings, data.shape[2:], sizes, strides, [1] * spatial)
+        pads = padding(padding_algorithm, paddings, data.shape[2:], sizes, strides)
+        if "pads" not in pads and average and ceil_mode:
+            raise c.unsupported("padding 'SAME' with ceil_mode on a dynamic size", "give numbers for the padding")
         return _window(c, data, average, sizes, list(strides), pads, ceil_mode, exclusive)
 
     found: Value = channels_first(c, x, data_format, build)
@@ -58,13 +59,14 @@ def _window(
     average: bool,
     kernel: list[int],
     strides: list[int],
-    pads: list[int],
+    pads: dict[str, Any],
     ceil_mode: bool,
     exclusive: bool,
 ) -> Value:
     common: dict[str, Any] = {
-        "kernel_shape": kernel, "strides": strides, "pads": pads, "dilations": [1] * len(kernel),
+        "kernel_shape": kernel, "strides": strides, "dilations": [1] * len(kernel),
         "ceil_mode": int(ceil_mode),
+        **pads,
     }  # fmt: skip
     if not average:
         return c.b.op("MaxPool", x, num_outputs=1, **common)  # type: ignore[no-any-return]
@@ -169,7 +171,9 @@ def lp_pool2d(
     def build(data: Value) -> Value:
         b = c.b
         sizes = list(kernel_size)
-        pads = pads_of(c, padding_algorithm, paddings, data.shape[2:], sizes, strides, [1] * len(sizes))
+        pads = pads_of(padding_algorithm, paddings, data.shape[2:], sizes, strides)
+        if pads is None:
+            raise c.unsupported("padding 'SAME' on a dynamic size")
         powers = b.Pow(data, c.scalar(norm_type, x.dtype))
         if global_pooling:
             total = b.ReduceSum(powers, b.ints(range(2, data.rank)), keepdims=1)
