@@ -1,0 +1,136 @@
+"""Products of quantised operands as products of integers, and weights that are dequantised once, at build.
+
+With x = sx (qx - zx) and w = sw (qw - zw), where sw and zw may differ from column to column,
+x @ w = sx sw ((qx - zx) @ (qw - zw)): an integer product, exact, and one factor for each column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ge_backend_cpu.expand.select import operand
+from ge_backend_cpu.loops.reading import attribute
+from ge_core.ir import dims
+from ge_core.ir.builder import Builder
+from ge_core.ir.dtype import float32
+from ge_core.ir.graph import Graph, Node, Value, constant_of
+from ge_core.ir.traverse import walk
+from ge_core.ir.types import TensorType
+from ge_core.passes.base import Pass, PassContext
+from ge_core.reference.call import run_kernel
+
+MOST_TERMS = 33_000
+"""Products of two differences of 8-bit numbers that int32 can sum."""
+MOST_ELEMENTS = 1 << 24
+"""Weights of a product up to which they are kept in float32: more would take too much memory."""
+_PRODUCTS = frozenset({"MatMul", "Gemm"})
+_WEIGHTED = frozenset({"Conv", "ConvTranspose", *_PRODUCTS})
+
+
+@dataclass(frozen=True)
+class IntegerProducts(Pass):
+    """Enters regions. Sums of integers are exact, so that results may differ in the last places."""
+
+    def run(self, graph: Graph, ctx: PassContext) -> bool:
+        changed = False
+        for node in list(walk(graph)):
+            if node.op not in _WEIGHTED or node.block is None:
+                continue
+            if node.op in _PRODUCTS and _fits(node) and ctx.allow("integer-product", node):
+                _rewrite(node)
+                changed = True
+            else:
+                changed |= _fold_weights(node, ctx)
+        return changed
+
+
+@dataclass(frozen=True)
+class _Quantised:
+    """scale (q - zero) of 8-bit integers."""
+
+    q: Value
+    scale: Value
+    zero: Value | None
+
+
+def _quantised(value: Value | None, columns: bool) -> _Quantised | None:
+    """The quantised form of an operand: one scale for all, or with `columns` one for each place of the last axis."""
+    node = None if value is None else value.producer
+    if node is None or node.op != "DequantizeLinear" or node.output.dtype != float32:
+        return None
+    q, scale, zero = operand(node, 0), operand(node, 1), node.input(2)
+    if q.dtype.bits != 8 or not q.dtype.is_integer or attribute(node, "block_size") or scale.dtype != float32:
+        return None
+    single = dims.product(scale.shape) == 1
+    last = scale.rank == 1 and int(attribute(node, "axis")) % max(q.rank, 1) == q.rank - 1
+    return _Quantised(q, scale, zero) if single or (columns and last) else None
+
+
+def _fits(node: Node) -> bool:
+    """Whether a product is one of quantised operands that the integer kernel takes."""
+    x, w = _quantised(node.input(0), False), _quantised(node.input(1), True)
+    if x is None or w is None or w.q.rank != 2 or x.q.rank < 2 or node.output.dtype != float32:
+        return False
+    terms = w.q.shape[0]
+    if not isinstance(terms, int) or terms > MOST_TERMS:
+        return False
+    plain = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0}
+    return node.op == "MatMul" or all(node.attrs.get(name, wanted) == wanted for name, wanted in plain.items())
+
+
+def _rewrite(node: Node) -> None:
+    x, w = _quantised(node.input(0), False), _quantised(node.input(1), True)
+    assert x is not None and w is not None and node.block is not None
+    b = Builder(node.block, node, node.loc)
+    # one zero point for all of x: a vector of one element would mean one for each row
+    zero = None if x.zero is None else _single(b, x.zero)
+    other = None if w.zero is None else w.zero if w.scale.rank == 1 and w.scale.shape != (1,) else _single(b, w.zero)
+    sums = b.Cast(b.MatMulInteger(x.q, w.q, zero, other), to="float32")
+    y = b.Mul(sums, _product(b, _single(b, x.scale), w.scale))
+    added = node.input(2) if node.op == "Gemm" else None
+    if added is not None:
+        y = b.Add(y, added)
+    node.output.replace_uses(y)
+    node.output.name, y.name = y.name, node.output.name
+    node.block.nodes.remove(node)
+
+
+def _single(b: Builder, x: Value) -> Value:
+    """The only element as a scalar."""
+    constant = constant_of(x)
+    if constant is not None:
+        return b.constant(constant.array().reshape(()), x.dtype)
+    made: Value = b.Reshape(x, b.ints())
+    return made
+
+
+def _product(b: Builder, x: Value, w: Value) -> Value:
+    """The product of two scales, known ones at once."""
+    known = [constant_of(v) for v in (x, w)]
+    if known[0] is not None and known[1] is not None:
+        return b.constant(np.asarray(known[0].array() * known[1].array(), np.float32), float32)
+    made: Value = b.Mul(x, w)
+    return made
+
+
+def _fold_weights(node: Node, ctx: PassContext) -> bool:
+    """Constant weights that are dequantised only for this kind of node become float constants."""
+    weights = node.input(1)
+    source = None if weights is None else weights.producer
+    if weights is None or source is None or source.op != "DequantizeLinear" or source.block is None:
+        return False
+    given = [None if v is None else constant_of(v) for v in source.inputs]
+    if any(v is not None and c is None for v, c in zip(source.inputs, given, strict=True)):
+        return False
+    count = weights.type.elements if isinstance(weights.type, TensorType) else None
+    if node.op in _PRODUCTS and not (isinstance(count, int) and count <= MOST_ELEMENTS):
+        return False
+    if not ctx.allow("dequantised-weights", source):
+        return False
+    (found,) = run_kernel(source, [None if c is None else c.array() for c in given], {})
+    folded = Builder(source.block, source, source.loc).constant(np.asarray(found), weights.dtype)
+    weights.replace_uses(folded)
+    source.block.nodes.remove(source)
+    return True
