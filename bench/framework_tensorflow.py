@@ -67,6 +67,9 @@ class TensorFlow:
         x = keras.Input((8, 8, 3))
         model = keras.Model(x, keras.layers.Dense(1)(keras.layers.Conv2D(1, 1)(x)))
         ge_core.import_model(model, framework="tensorflow")
+        # what evaluates constant arguments is loaded when the first model has one
+        warm = tf.function(lambda x: tf.reduce_sum(x, tf.range(tf.rank(x))))
+        ge_core.import_model(warm, (tf.TensorSpec([2, 3]),), framework="tensorflow")
 
     def tracing(self) -> TraceTime:
         return TraceTime()

@@ -352,20 +352,33 @@ def _no_variable(outer: Any) -> Constant:
 
 
 class _Places(Mapping[str, tuple[str, int]]):
-    """The user's file and line by the names of a graph's operations, looked up when asked."""
+    """The user's file and line by the names of a graph's operations, looked up when asked.
+
+    The operations of one name scope come from one layer, so that the first one's place stands for all of them.
+    """
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
+        self._scopes: dict[str, tuple[str, int] | None] = {}
 
     def __getitem__(self, name: str) -> tuple[str, int]:
+        scope = name.rpartition("/")[0]
+        if scope not in self._scopes or not scope:
+            self._scopes[scope] = self._found(name)
+        place = self._scopes[scope]
+        if place is None:
+            raise KeyError(name)
+        return place
+
+    def _found(self, name: str) -> tuple[str, int] | None:
         try:
             trace = self._graph.get_operation_by_name(name).traceback
         except (KeyError, ValueError):
-            raise KeyError(name) from None
+            return None
         for frame in reversed(trace.get_user_frames() if trace is not None else ()):
             if not _is_framework(frame.filename):
                 return frame.filename, frame.lineno
-        raise KeyError(name)
+        return None
 
     def __iter__(self) -> Any:
         return iter(())
