@@ -193,6 +193,11 @@ class Call:
             raise self.unsupported(f"{what} that is computed")
         return constant.array()
 
+    def is_zero(self, index: int) -> bool:
+        """Whether an input is a constant of zeros, as the biases are that the converter puts where there were none."""
+        constant = self.tensor(index).constant
+        return constant is not None and not constant.array().any()
+
     def shape(self, index: int) -> list[int]:
         """The sizes of an input that must be fixed in the file."""
         found = self.tensor(index).shape

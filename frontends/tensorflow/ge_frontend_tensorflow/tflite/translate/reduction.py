@@ -92,7 +92,7 @@ def fully_connected(c: Call) -> Ref:
     if is_hybrid(c, 0, 1):
         rows = rounded_data(c, rows, 2, symmetric=not c.option("asymmetric_quantize_inputs", False))
     y = c.node("MatMul", rows, c.input(1), transpose_a=False, transpose_b=True)
-    if c.has(2):
+    if c.has(2) and not c.is_zero(2):
         y = c.node("BiasAdd", y, c.input(2), data_format="NHWC")
     if kept:
         count = len(c.tensor(0).shape) - 1

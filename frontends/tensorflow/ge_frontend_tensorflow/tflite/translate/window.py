@@ -37,7 +37,9 @@ def _data(c: Call) -> Ref:
 
 
 def _biased(c: Call, x: Ref, place: int) -> Ref:
-    return c.node("BiasAdd", x, c.input(place), data_format="NHWC") if c.has(place) else x
+    if not c.has(place) or c.is_zero(place):
+        return x
+    return c.node("BiasAdd", x, c.input(place), data_format="NHWC")
 
 
 def _moved(c: Call, place: int, perm: tuple[int, ...]) -> Ref:
