@@ -39,7 +39,28 @@ def _zoo(name: str, framework: str) -> Callable[[dict[str, Any]], str]:
     return make
 
 
+def _memory(results: dict[str, Any]) -> str:
+    from bench.memory import tables
+
+    return tables(results, whole=False)
+
+
+def _scale(results: dict[str, Any]) -> str:
+    from bench.scale import table
+
+    return table(results)
+
+
+def _mutations(results: dict[str, Any]) -> str:
+    from bench.mutations import table
+
+    return table(results)
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+    "memory": ("memory.json", _memory),
+    "scale": ("scale.json", _scale),
+    "mutations": ("mutations.json", _mutations),
     "zoo_torch": ("zoo_torch.json", _zoo("torch", "PyTorch")),
     "zoo_tensorflow": ("zoo_tensorflow.json", _zoo("tensorflow", "TensorFlow")),
     "zoo_paddle": ("zoo_paddle.json", _zoo("paddle", "Paddle")),
