@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -18,7 +16,7 @@ from ge_ascend.precision import policy_of
 from ge_core.backend import Artifact, Buffer, Options, Problem, TargetInfo
 from ge_core.device_contract import FileFinding, Prediction
 from ge_core.errors import BackendError, GeError, OptionError
-from ge_core.image_input import Image, prepend_images
+from ge_core.image_input import prepend_images
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import DTYPES, DType, bfloat16, pack
 from ge_core.ir.graph import Graph
@@ -150,7 +148,7 @@ class AscendBackend:
         """Write `.air`, or by ATC `.om`; see `ge_core.device_contract.SavesFiles`."""
         from ge_ascend.saving import save
 
-        save(self, artifact, path, options)
+        save(artifact, path, options)
 
     def check_file(self, path: str, target: str) -> list[FileFinding]:
         """See `ge_core.device_contract.ChecksFiles`."""
@@ -189,22 +187,10 @@ class AscendBackend:
 
     def emulate(self, artifact: Artifact, inputs: Sequence[Any], entry: str = "main") -> list[Any]:
         """What the written file computes, run on this machine; see `ge_core.device_contract.Emulates`."""
-        from ge_ascend.air import import_air, read_air
-        from ge_ascend.saving import write_air_files
+        from ge_ascend.saving import stored_graph
 
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "net.air"
-            write_air_files(artifact, path)
-            place = path if entry == "main" or len(artifact.graphs) == 1 else path.with_name(f"net.{entry}.air")
-            imported = import_air(read_air(place))
-            return self._run(artifact, imported.graph, inputs)
-
-    @staticmethod
-    def _run(artifact: Artifact, graph: Graph, inputs: Sequence[Any]) -> list[Any]:
-        given = artifact.metadata.get("preprocess")
-        if given:
-            prepend_images(graph, {name: Image(**image) for name, image in given.items()})
-        found: list[Any] = host_run(graph)(inputs)
+        with stored_graph(artifact, entry) as graph:
+            found: list[Any] = host_run(graph)(inputs)
         return found
 
     def predict(self, artifact: Artifact, inputs: Sequence[Any], entry: str = "main") -> Prediction:

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ge_ascend.aipp import aipp_config
+from ge_ascend.air import import_air, read_air
 from ge_ascend.atc import AtcJob, find_atc, missing_atc, run_atc
 from ge_ascend.chips import CHIPS
 from ge_ascend.lower.scope import bare_symbol
 from ge_core.backend import Artifact, Buffer, Options
 from ge_core.errors import BackendError, OptionError
-from ge_core.image_input import Image
-from ge_core.ir.clone import clone_graph
+from ge_core.image_input import Image, prepend_images
 from ge_core.ir.dims import Dim
 from ge_core.ir.graph import Graph
 from ge_core.om.file import atomic_write
 from ge_core.passes.pipeline import optimise
 from ge_core.plugins import host
 
-if TYPE_CHECKING:
-    from ge_ascend.backend import AscendBackend
-
 _MOST_GEARS = 100
 ONNX_OPSET = 17
 
 
-def save(backend: AscendBackend, artifact: Artifact, path: str, options: Options) -> None:
+def save(artifact: Artifact, path: str, options: Options) -> None:
     """Write `net.air`, or `net.om` by ATC; without ATC the file that it takes is left beside, and no .om.
 
     Raises:
@@ -43,7 +42,7 @@ def save(backend: AscendBackend, artifact: Artifact, path: str, options: Options
         raise BackendError(f"{target.name}: {artifact.target} has no such file form", expected="net.air or net.om")
     if len(artifact.graphs) > 1:
         raise BackendError(f"{len(artifact.graphs)} entries", fix="save them as .air, and compile each with atc")
-    source = _source(backend, artifact, target, options)
+    source = _source(artifact, target, options)
     job = _job(artifact, source, target, options)
     atc = find_atc()
     if atc is None:
@@ -69,20 +68,32 @@ def _plain(data: Buffer) -> memoryview:
     return data.data if isinstance(data, np.ndarray) else memoryview(data)
 
 
-def _source(backend: AscendBackend, artifact: Artifact, target: Path, options: Options) -> Path:
+def _source(artifact: Artifact, target: Path, options: Options) -> Path:
     """The file that ATC is to read."""
     if options.get("via", "air") == "air":
         source = target.with_suffix(".air")
         write_air_files(artifact, source)
         return source
     source = target.with_suffix(".onnx")
-    ((_, graph),) = artifact.graphs.items()
-    meaning = backend._lower(graph, artifact.target, {**artifact.metadata.get("options", {}), **options}).meaning
-
-    copy = clone_graph(meaning)
-    optimise(copy, frozenset({"dce"}))
-    host().frontend("onnx").export_graph(copy, os.fspath(source), ONNX_OPSET)
+    (entry,) = artifact.graphs
+    with stored_graph(artifact, entry) as graph:
+        optimise(graph, frozenset({"dce"}))
+        host().frontend("onnx").export_graph(graph, os.fspath(source), ONNX_OPSET)
     return source
+
+
+@contextmanager
+def stored_graph(artifact: Artifact, entry: str) -> Iterator[Graph]:
+    """What an entry's file says, as a graph that takes what the caller gives; valid inside the block."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.air"
+        write_air_files(artifact, path)
+        alone = entry == "main" or len(artifact.graphs) == 1
+        graph = import_air(read_air(path if alone else path.with_name(f"net.{entry}.air"))).graph
+        given = artifact.metadata.get("preprocess")
+        if given:
+            prepend_images(graph, {name: Image(**image) for name, image in given.items()})
+        yield graph
 
 
 def _job(artifact: Artifact, source: Path, target: Path, options: Options) -> AtcJob:

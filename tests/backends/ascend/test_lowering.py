@@ -102,3 +102,12 @@ def test_every_form_that_is_emitted_exists_in_the_table() -> None:
     assert lowering_of("Conv") and meaning_of("Conv2D")
     assert len(LOWERINGS) > 180 and len(MEANINGS) > 180
     assert all(prototype(name) is not None for name in MEANINGS)
+
+
+def test_a_refused_operator_says_why_and_what_to_do() -> None:
+    def build(b: Builder) -> object:
+        zero = np.int64(0)
+        return b.ge.Random(b.ints(2, 3), zero, zero, dtype="float32", distribution="uniform")
+
+    (problem,) = lowered(graph_of(build)).problems
+    assert "generators give other numbers" in str(problem) and "as an input" in str(problem)

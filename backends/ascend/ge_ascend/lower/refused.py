@@ -1,0 +1,31 @@
+"""Operators that no certain CANN operators stand for, with the reason and what to do instead."""
+
+from __future__ import annotations
+
+from ge_ascend.lower.call import LowerCall
+from ge_ascend.lower.registry import lowering
+from ge_ascend.net import Out
+
+_NUMBERS = "CANN's generators give other numbers than the model's", "pass the random numbers as an input"
+_SEQUENCE = "sequences live on the host", "return the tensors one by one, or stack them"
+_SIGNAL = "CANN's transforms of signals work on complex numbers", "transform the signal before the model"
+
+REASONS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("ge.Random", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli",
+         "Multinomial"), _NUMBERS,
+    ),
+    **dict.fromkeys(
+        ("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+         "SequenceMap", "SplitToSequence", "ConcatFromSequence"), _SEQUENCE,
+    ),
+    **dict.fromkeys(("DFT", "STFT"), _SIGNAL),
+    "ge.Lgamma": ("CANN has no logarithm of the gamma function", "compute it before the model"),
+    "ge.Digamma": ("CANN has no digamma function", "compute it before the model"),
+}  # fmt: skip
+
+
+@lowering(*REASONS)
+def refused(c: LowerCall) -> list[Out]:
+    reason, fix = REASONS[c.node.op]
+    raise c.refuse(reason, fix)
