@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _elements(data: np.ndarray, type: TensorType) -> np.ndarray:
-    shape = tuple(int(s) for s in type.shape or ())
+    shape = tuple(s for s in type.shape or () if isinstance(s, int))
     if type.dtype.bits >= 8:
         return data.view(type.dtype.numpy).reshape(shape)
     count = int(np.prod(shape, dtype=np.int64))
