@@ -36,6 +36,9 @@ _OTHER = re.compile(
     r"^Morph$|^Reusing$|^MoveTo$|^ConvertToDynamic$|^ListAppendAndInsertGrad$"
 )
 
+# What ends MindSpore's process when its CPU is asked to run it.
+_CRASHES = ("ReflectionPad1D", "ReflectionPad2D", "ReplicationPad1D", "ReplicationPad2D")
+
 
 def documented() -> tuple[set[str], dict[str, bool]]:
     """MindSpore's primitives by name, and for those whose documentation names platforms whether the CPU is among
@@ -142,7 +145,7 @@ def page(passed: Mapping[str, int], without: Sequence[str]) -> str:
     primitives, on_cpu = documented()
     counted = {name for name in primitives if on_cpu.get(name, passed.get(name, 0) > 0) and not _OTHER.search(name)}
     counted |= {name for name in passed if name in primitives}
-    counted -= set(without)
+    counted -= {*without, *_CRASHES}
     full = sorted(name for name in counted if passed.get(name, 0) >= WANTED)
     untested = sorted(name for name in counted - set(full) if name in operators() or name in CONTROL)
     missing = sorted(counted - set(full) - set(untested))
@@ -158,14 +161,16 @@ agree. Counted are the primitives that MindSpore's documentation says its CPU su
 platforms that ran here; not those that it refuses when asked ({len(without)}, below), and those for training, several
 devices, debugging, and inside of MindSpore's compiler.
 
-Where MindSpore's CPU is wrong about NaN (Softmax, Sign, Maximum, Minimum, and Div of two equal shapes), the converted
-model gives NaN; `tests/frontends/mindspore/test_numbers.py` holds the right values.
+Where MindSpore's CPU is wrong, the converted model is right, and `tests/frontends/mindspore/test_numbers.py` holds the
+right values: NaN in Softmax, Sign, Maximum, Minimum and Div, and StridedSlice with masks for new axes or an ellipsis.
 
 ## Converted, with the number of variants
 
 {_wrapped(f"{name} {passed[name]}" for name in full)}
 
-## Converted, tested inside of whole models and control flow only
+## Known, without variants of their own
+
+Met inside of whole models and control flow, or refused with a reason (dropout in training mode).
 
 {_wrapped(untested)}
 
@@ -178,6 +183,8 @@ model gives NaN; `tests/frontends/mindspore/test_numbers.py` holds the right val
 MindSpore's documentation of some function names the CPU, and its runtime says that it has no kernel.
 
 {_wrapped(without)}
+
+These end MindSpore's process: {", ".join(_CRASHES)}.
 
 ## Converted, and not on MindSpore's CPU
 

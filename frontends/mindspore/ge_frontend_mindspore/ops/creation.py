@@ -224,12 +224,6 @@ def triangle_indices(c: Call, row: int, col: int, offset: int = 0) -> Value:
     return c.b.constant(np.array(make(row, offset, col), c.dtype().numpy))
 
 
-@primitive("DType")
-def dtype(c: Call, x: Value) -> Any:
-    """DType(x)"""
-    raise c.unsupported("an element type as a value")
-
-
 @primitive("InvertPermutation")
 def invert_permutation(c: Call, x: tuple[int, ...]) -> tuple[int, ...]:
     """InvertPermutation()(x): of a tuple of numbers"""

@@ -325,12 +325,6 @@ def masked_fill(c: Call, input_x: Value, mask: Value, value: Operand) -> Value:
     return c.b.Where(mask, c.tensor(value, input_x.dtype), input_x)
 
 
-@primitive("ComplexAbs")
-def complex_abs(c: Call, x: Value) -> Value:
-    """ComplexAbs(x)"""
-    raise c.unsupported("complex numbers")
-
-
 @primitive("SquareSumAll")
 def square_sum_all(c: Call, x: Value, y: Value) -> tuple[Value, Value]:
     """SquareSumAll(x, y): the sums of all squares"""

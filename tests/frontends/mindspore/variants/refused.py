@@ -17,6 +17,7 @@ REFUSED: list[Variant] = [
     *(Variant(op, "", "x, y", (_X, _X)) for op in ("LogAddExp", "LogAddExp2")),
     Variant("BitwiseNot", "", "x", (ints(4),)),
     Variant("CountNonZero", "(0,)", "x", (ints(4),)),
+    Variant("ExpandAs", "", "x, y", (real(3), _X)),
     Variant("LogSigmoid", "", "x", (_X,)),
     Variant("LogSumExp", "", "x, (0,), False", (_X,)),
     Variant("AddcmulExt", "", "x, y, z, 2.0", (_X, _X, _X)),
