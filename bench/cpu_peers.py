@@ -304,6 +304,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{name}: {error}", flush=True)
             failed += 1
             continue
+        results = read_results()  # another run may have written its rows meanwhile
+        known = results["threads"].setdefault(threads, {})
         old = known.get(name, {}).get("peers", {})
         row["peers"] = {kind: row["peers"].get(kind, old.get(kind)) for kind in PEERS if kind in {*row["peers"], *old}}
         known[name] = {**row, "commit": commit}
