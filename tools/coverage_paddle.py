@@ -1,7 +1,7 @@
 """Writes docs/coverage_paddle.md: which operators of Paddle's dialect pd_op are converted and agree with Paddle.
 
     python tools/coverage_paddle.py            write the page
-    python tools/coverage_paddle.py --check    run all variants first; an operator with a variant that fails is not counted
+    python tools/coverage_paddle.py --check    run all variants first; an operator that fails one is not counted
 
 The list of operators comes from the headers of the installed paddlepaddle, the variants from
 tests/frontends/paddle/variants. An operator counts with at least three variants that agree with Paddle.
@@ -26,26 +26,29 @@ GROUPS: dict[str, tuple[str, str]] = {
     "gradients": ("operators of training: gradients", r".*_grad_?|.*_bwd|.*_bwd_\w+"),
     "optimisers": (
         "operators of training: optimisers, their scales and averages, losses of sampled classes",
-        r"ada\w+_|adam\w*_?|asgd_|lamb\w*_|lars_momentum_|merged_\w+_|momentum_|nadam_|radam_|rmsprop_|rprop_|sgd_|"
+        (r"ada\w+_|adam\w*_?|asgd_|lamb\w*_|lars_momentum_|merged_\w+_|momentum_|nadam_|radam_|rmsprop_|rprop_|sgd_|"
         r"decayed_adagrad|dpsgd|ftrl|sparse_momentum|fused_adam_|average_accumulates_|check_finite_and_unscale_|"
         r"update_loss_scaling_|dgc\w*|distributed_fused_lamb_init|class_center_sample|nce|hsigmoid_loss|"
         r"margin_cross_entropy|warpctc|warprnnt|yolo_loss|cal_aux_loss|sync_batch_norm_|coalesce_tensor|"
         r"fused_bn_add_activation|fused_batch_norm_act|fused_dconv_drelu_dbn|fused_scale_bias_relu_conv_bn|"
         r"moving_average_abs_max_scale|fake_quantize_range_abs_max|fake_quantize\w*_moving_average_abs_max|"
-        r"fake_quantize_dequantize_moving_average_abs_max|shuffle_batch|tdm_sampler|resnet_unit|resnet_basic_block",
+        r"fake_quantize_dequantize_moving_average_abs_max|shuffle_batch|tdm_sampler|resnet_unit|resnet_basic_block"),
     ),
     "distributed": (
         "operators of several devices: collectives, experts, parameter servers",
-        r"all_gather|all_reduce|all_to_all|barrier|broadcast|c_\w+|comm_init_all|global_gather|global_scatter|"
+        (r"all_gather|all_reduce|all_to_all|barrier|broadcast|c_\w+|comm_init_all|global_gather|global_scatter|"
         r"mp_allreduce_sum|partial_(allgather|recv|send)|recv_v2|reduce|reduce_scatter|send_v2|sync_\w+_stream|"
         r"moe_\w+|number_count|limit_by_capacity|prune_gate_by_capacity|random_routing|assign_pos|"
         r"build_src_rank_and_local_expert_id|expand_modality_expert_id|pyramid_hash|rank_attention|"
-        r"lookup_table_dequant|tdm_child|cvm",
+        r"lookup_table_dequant|tdm_child|cvm"),
     ),
-    "sparse": ("sparse tensors and selected rows, which have programs of their own", r".*_(coo|csr)(_\w+)?|.*_sp_?|.*_sr_?|.*selected_rows"),
+    "sparse": (
+        "sparse tensors and selected rows, which have programs of their own",
+        r".*_(coo|csr)(_\w+)?|.*_sp_?|.*_sr_?|.*selected_rows",
+    ),
     "devices": (
         "operators without a kernel in Paddle's package for CPUs: Paddle gives no value to compare with",
-        r".*_xpu|.*xpu.*|flash\w*|fused_(act_dequant|attention|bias_act|bias_dropout_residual_layer_norm|"
+        (r".*_xpu|.*xpu.*|flash\w*|fused_(act_dequant|attention|bias_act|bias_dropout_residual_layer_norm|"
         r"conv2d_add_act|dot_product_attention|dropout_add|embedding_eltwise_layernorm|fc_elementwise_layernorm|"
         r"feedforward|gate_attention|gemm_epilogue|moe\w*|multi_transformer\w*|partial_rope|rms_norm_ext|"
         r"rotary_position_embedding|scale_bias_add_relu|stack_\w+|swiglu\w*|token_prune|transpose_\w+|"
@@ -56,19 +59,19 @@ GROUPS: dict[str, tuple[str, str]] = {
         r"apply_per_channel_scale|add_group_norm_silu|llm_int8_linear|weight_only_linear|weight_dequantize|"
         r"max_pool2d_v2|depthwise_conv[23]d_bias|conv2d_transpose_bias|squeeze_excitation_block|skip_layernorm|"
         r"ap_\w+|cuda_graph|tensorrt_engine|calc_reduced_attn_scores|yolo_box_(head|post)|top_p_sampling|"
-        r"restrict_nonzero|int_bincount|rms_norm|onednn_to_paddle_layout|fused_softmax_mask_upper_triangle",
+        r"restrict_nonzero|int_bincount|rms_norm|onednn_to_paddle_layout|fused_softmax_mask_upper_triangle"),
     ),
     "plumbing": (
         "what the executor and Paddle's tools put into programs that run, not into stored ones",
-        r"feed|shadow_feed\w*|memcpy\w*|copy_to|load_combine|save_combine|share_var|nop|depend|print|npu_identity|"
+        (r"feed|shadow_feed\w*|memcpy\w*|copy_to|load_combine|save_combine|share_var|nop|depend|print|npu_identity|"
         r"(enable|disable)_check_model_nan_inf|accuracy_check|check_numerics|seed|read_file|decode_jpeg|set|"
-        r"select_(input|output)|legacy_\w+|write_to_array|as_strided|index_select_strided|view_\w+|index_elementwise_\w+",
+        r"select_(input|output)|legacy_\w+|write_to_array|as_strided|index_select_strided|view_\w+|index_elementwise_\w+"),
     ),
     "ragged": (
         "operators on rows of different lengths (LoD), which today's programs do not have",
-        r"sequence_(conv|expand|pool|softmax)|lod_\w+|beam_search\w*|attention_lstm|gru|lstm|cudnn_lstm|fusion_gru|"
+        (r"sequence_(conv|expand|pool|softmax)|lod_\w+|beam_search\w*|attention_lstm|gru|lstm|cudnn_lstm|fusion_gru|"
         r"fusion_lstm|fusion_seq\w+|fused_seqpool_cvm|fused_embedding_fc_lstm|im2sequence_lod|row_conv|"
-        r"chunk_eval|match_matrix_tensor|faster_tokenizer|hash|batch_fc|ctc_align_lod|edit_distance|crf_decoding",
+        r"chunk_eval|match_matrix_tensor|faster_tokenizer|hash|batch_fc|ctc_align_lod|edit_distance|crf_decoding"),
     ),
 }  # fmt: skip
 
@@ -118,12 +121,14 @@ def page(failing: Sequence[str] = ()) -> str:
     lines = [
         "# Operators of Paddle",
         "",
-        "Made by `tools/coverage_paddle.py` from the headers of paddlepaddle and from the variants that the tests run. An",
-        "operator counts when at least three variants of it (element types, ranks, sizes, modes) agree with Paddle on the",
-        "reference target; its in-place form (`relu_`) counts with it.",
+        "Made by `tools/coverage_paddle.py` from the headers of paddlepaddle and from the variants that the tests run.",
+        "An operator counts when at least three variants of it (element types, ranks, sizes, modes) agree with Paddle",
+        "on the reference target; its in-place form (`relu_`) counts with it.",
         "",
-        f"**{len(counted)} of {len(wanted)} operators of the dialect pd_op ({share:.0f} %)**, without the groups at the end"
-        f" of this page; {len(beyond)} of those agree too.",
+        (
+            f"**{len(counted)} of {len(wanted)} operators of the dialect pd_op ({share:.0f} %)**, without the groups "
+            f"at the end of this page; {len(beyond)} of those agree too."
+        ),
         "",
         "## Agree with Paddle",
         "",
@@ -165,7 +170,7 @@ def failures() -> list[str]:
     for name, variants in VARIANTS.items():
         try:
             check_variants(variants)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever a variant raises, it does not agree
             print(f"{name}: {str(error)[:200]}", file=sys.stderr)
             found.append(name)
     return found

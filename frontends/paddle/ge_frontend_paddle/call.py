@@ -168,7 +168,7 @@ class Call:
         if not shape:
             return self.b.constant(value)
         if len(shape) == 1 and isinstance(shape[0], int) and shape[0] <= 16:
-            return self.b.constant(np.full(shape, value))
+            return self.b.constant(np.full(shape[0], value))
         return self.b.ConstantOfShape(self.b.ints(shape), value=value.reshape(1))
 
     def reshape(self, x: Value, shape: Sequence[Size]) -> Value:

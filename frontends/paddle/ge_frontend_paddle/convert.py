@@ -8,6 +8,7 @@ from typing import Any
 from ge_core.errors import GeError, GraphError, ModelImportError, UnsupportedError
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
+from ge_core.ir.dims import Size
 from ge_core.ir.graph import Value
 from ge_core.ir.location import Location
 from ge_core.ir.types import TensorType
@@ -215,14 +216,14 @@ class Converter:
 def _stand_in_for(b: Builder, kind: Tensor, error: UnsupportedError) -> Value:
     if kind.dtype is None or kind.dtype.kind == "complex":
         raise error
-    shape = []
+    shape: list[Size] = []
     for size in kind.shape:
         if size < 0:
             s = b.graph.fresh_symbol("u", 0)
             shape.append(dims.symbol(s.name, s.lo, s.hi))
         else:
             shape.append(size)
-    return b.Expand(b.constant(0, kind.dtype), b.ints(shape))  # type: ignore[no-any-return]
+    return b.Expand(b.constant(0, kind.dtype), b.ints(shape))
 
 
 def _check(op: Operator, index: int, value: Value, kind: Tensor, loc: Location, shapes: bool) -> None:

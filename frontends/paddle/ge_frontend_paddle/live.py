@@ -57,8 +57,9 @@ class _Reader:
         return made
 
     def _operator(self, op: Any) -> Operator:
-        name = op.name()
-        name = name.removeprefix("pd_op.")
+        name = op.name().removeprefix("pd_op.")
+        if name == "builtin.parameter":
+            return self._parameter(op)
         operands = [self.number(v) for v in op.operands_source()]
         attributes = op.attrs()
         written = writes(name)
@@ -77,18 +78,20 @@ class _Reader:
             attributes.get("op_callstack") or (),
             str(attributes.get("struct_name") or "").strip("/"),
         )
-        if name == "builtin.parameter":
-            made.attributes = {"name": attributes["parameter_name"]}
-            kind = results[0].kind
-            if isinstance(kind, Tensor):
-                self.stored[attributes["parameter_name"]] = kind
-        elif name == "data":
+        if name == "data":
             kind = results[0].kind
             assert isinstance(kind, Tensor)
             self.inputs.append(Input(attributes["name"], results[0].number, kind))
         elif name == "fetch":
             self.fetched.append((attributes["name"], operands[0]))
         return made
+
+    def _parameter(self, op: Any) -> Operator:
+        value = op.result(0)
+        result, name = Result(self.number(value), _kind(value)), op.str_attr("parameter_name")
+        if isinstance(result.kind, Tensor):
+            self.stored[name] = result.kind
+        return Operator("builtin.parameter", (), [result], {"name": name})
 
 
 def _params(name: str, block: Any) -> Sequence[Any]:

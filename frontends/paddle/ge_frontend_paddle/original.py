@@ -45,6 +45,7 @@ def _run_files(path: str | os.PathLike[str], args: Sequence[object], kwargs: Map
     program, parameters = locate(path)
     config = paddle.inference.Config(str(program), str(parameters or ""))
     config.disable_glog_info()
+    config.disable_mkldnn()  # it does not take all operators of a program
     predictor = paddle.inference.create_predictor(config)
     names = predictor.get_input_names()
     given = dict(zip(names, args, strict=False)) | dict(kwargs)

@@ -71,7 +71,7 @@ def _classes() -> dict[str, Any]:
             field.label = field.LABEL_REPEATED if kind.startswith("*") else field.LABEL_OPTIONAL
             kind = kind.lstrip("*")
             if kind in _SCALARS:
-                field.type = _SCALARS[kind]  # type: ignore[assignment]
+                field.type = _SCALARS[kind]
             else:
                 field.type, field.type_name = field.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
     pool = descriptor_pool.DescriptorPool()

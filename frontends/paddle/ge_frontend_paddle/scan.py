@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ge_core.errors import UnsupportedError
 from ge_core.ir.location import Location
@@ -48,10 +49,19 @@ def location(op: Operator) -> Location:
 
 def _source(stack: Sequence[str]) -> tuple[str, int]:
     for text in reversed(stack):
-        frame = _FRAME.search(text)
-        if frame is not None and not _NOT_THE_MODEL.search(frame[1]):
-            return frame[1], int(frame[2])
+        place = _frame(text)
+        if place is not None:
+            return place
     return "", 0
+
+
+@lru_cache(maxsize=65536)
+def _frame(text: str) -> tuple[str, int] | None:
+    """The place of a line of a call stack, None when it is none of the model's."""
+    frame = _FRAME.search(text)
+    if frame is None or _NOT_THE_MODEL.search(frame[1]):
+        return None
+    return frame[1], int(frame[2])
 
 
 def describe_place(op: Operator) -> str:

@@ -62,7 +62,7 @@ class TensorArray:
             return self.items[at]
         if isinstance(at, int) and self.tail is None:
             raise c.unsupported(f"the index {at} of an array of {len(self.items)}")
-        return c.b.Gather(self.stacked(c), c.reshape(c.cast(index, INT64), ()), axis=0)  # type: ignore[no-any-return]
+        return c.b.Gather(self.stacked(c), c.reshape(c.cast(index, INT64), ()), axis=0)
 
     def stacked(self, c: Call) -> Value:
         """All elements along a first axis.

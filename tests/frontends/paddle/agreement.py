@@ -142,7 +142,11 @@ def check_variants(variants: Sequence[Variant]) -> Traced:
 
 
 def check(
-    model: Any, specs: Sequence[Any], *calls: Sequence[np.ndarray], dynamic: object = None, tolerance: float | None = None
+    model: Any,
+    specs: Sequence[Any],
+    *calls: Sequence[np.ndarray],
+    dynamic: object = None,
+    tolerance: float | None = None,
 ) -> ImportedModel:
     """Import a layer or function, compare it with Paddle's eager mode at the sizes of several calls."""
     with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """Saves models in both of Paddle's file forms; run in a process of its own for the legacy one, whose mode is global.
 
-    FLAGS_enable_pir_api=0 python -m tests.frontends.paddle.saved FOLDER
+FLAGS_enable_pir_api=0 python -m tests.frontends.paddle.saved FOLDER
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from paddle import nn
 from paddle.nn import functional as F
 from paddle.static import InputSpec
 
-
-LEGACY = os.environ.get("FLAGS_enable_pir_api") == "0"
+LEGACY = os.environ.get("FLAGS_enable_pir_api") == "0"  # noqa: SIM112  Paddle's own name
 
 
 class Small(nn.Layer):
@@ -51,12 +50,15 @@ class Many(nn.Layer):
         g = F.pad(paddle.unsqueeze(x, 0), [1, 1, 0, 2], value=2.0)
         top, places = paddle.topk(x, 2, -1)
         return [
-            d, e, f, g, top, places, paddle.cast(x > 0, "int32"), paddle.expand(x[:1], [3, 4, 6]), paddle.tile(x, [2, 1, 1]),
-            paddle.flatten(x, 1), paddle.cumsum(x, 1), F.one_hot(paddle.arange(3), 4), F.hardsigmoid(x), F.leaky_relu(x, 0.1),
+            d, e, f, g, top, places, paddle.cast(x > 0, "int32"), paddle.expand(x[:1], [3, 4, 6]),
+            paddle.tile(x, [2, 1, 1]),
+            paddle.flatten(x, 1), paddle.cumsum(x, 1), F.one_hot(paddle.arange(3), 4), F.hardsigmoid(x),
+            F.leaky_relu(x, 0.1),
             F.elu(x), paddle.gather(x, paddle.to_tensor([1, 0]), axis=1),
             paddle.where(x > 0, x, -x), paddle.full([2, 2], 3.0), paddle.flip(x, [1]),
             F.layer_norm(x, [6]), paddle.pow(x, 2.0), paddle.argsort(x, -1), paddle.norm(x, axis=1),
-            F.relu6(x), F.swish(x), F.log_softmax(x), paddle.nonzero(x > 0), F.embedding(paddle.arange(2), paddle.ones([3, 2])),
+            F.relu6(x), F.swish(x), F.log_softmax(x), paddle.nonzero(x > 0),
+            F.embedding(paddle.arange(2), paddle.ones([3, 2])),
             F.dropout(x, 0.5, training=False), paddle.meshgrid(paddle.arange(2), paddle.arange(3))[0],
         ]  # fmt: skip
 
@@ -82,7 +84,9 @@ def save(folder: Path) -> None:
     paddle.seed(0)
     for name, (build, shape, sizes) in MODELS.items():
         x = np.random.default_rng(0).uniform(-2, 2, shape).astype(np.float32)
-        results = _save_program(folder / name, build, sizes, x) if LEGACY else _save_layer(folder / name, build, sizes, x)
+        results = (
+            _save_program(folder / name, build, sizes, x) if LEGACY else _save_layer(folder / name, build, sizes, x)
+        )
         np.savez(folder / f"{name}.npz", x, *results)
 
 

@@ -6,13 +6,9 @@ from typing import Any
 
 import numpy as np
 import paddle
-import pytest
 from paddle import nn
 from paddle.static import InputSpec
 
-from ge_core.errors import UnsupportedError
-from ge_core.ir.traverse import walk
-from ge_frontend_paddle.importer import import_model
 from tests.frontends.paddle.agreement import check
 from tests.frontends.paddle.variants.data import f32
 
@@ -42,5 +38,3 @@ class Loop(nn.Layer):
 def test_a_loop_with_a_way_out_and_a_branch() -> None:
     for count in (0, 1, 5):
         check(Loop(), [X, N], [f32(2, 4), np.array([count])], [f32(3, 4, seed=1), np.array([count])])
-
-

@@ -1,5 +1,7 @@
 """Damaged and hostile files end in an error of ge's, soon and without much memory; pickles are never opened."""
 
+# ruff: noqa: E501  damage is written in one line each
+
 from __future__ import annotations
 
 import json
@@ -7,6 +9,7 @@ import random
 import struct
 import time
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -179,10 +182,8 @@ def test_every_byte_of_a_program_may_be_damaged(tmp_path: Path) -> None:
         path = tmp_path / "model.json"
         path.write_bytes(bytes(damaged))
         (tmp_path / "model.pdiparams").write_bytes(GOOD)
-        try:
+        with suppress(GeError):
             import_model(path)
-        except GeError:
-            pass
 
 
 def legacy(**op: Any) -> bytes:
@@ -239,10 +240,8 @@ def test_every_byte_of_a_legacy_program_may_be_damaged(tmp_path: Path) -> None:
             damaged[noise.randrange(len(damaged))] = noise.randrange(256)
         path = tmp_path / "model.pdmodel"
         path.write_bytes(bytes(damaged))
-        try:
+        with suppress(GeError):
             import_model(path, [np.zeros((1, 4), np.float32)])
-        except GeError:
-            pass
 
 
 def test_unknown_legacy_operators_are_named_at_once(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ def spec(*shape: int | None, dtype: str = "float32", name: str = "x") -> InputSp
 
 
 def test_specs_with_dynamic_sizes() -> None:
-    net = nn.Sequential(nn.Conv2D(3, 4, 3, padding=1), nn.BatchNorm2D(4), nn.ReLU(), nn.AdaptiveAvgPool2D(1), nn.Flatten())
+    net = nn.Sequential(
+        nn.Conv2D(3, 4, 3, padding=1), nn.BatchNorm2D(4), nn.ReLU(), nn.AdaptiveAvgPool2D(1), nn.Flatten()
+    )
     net.eval()
     imported = check(net, [spec(None, 3, None, None)], [f32(2, 3, 8, 6)], [f32(1, 3, 5, 9)])
     assert [str(v.type) for v in imported.graph.inputs] == ["float32[input_0, 3, input_2, input_3]"]
@@ -148,7 +150,9 @@ def test_compiled_layers_take_and_give_paddles_tensors() -> None:
 
 
 def test_embedding_of_dynamic_length() -> None:
-    check(nn.Embedding(10, 4), [spec(None, None, dtype="int64")], [i64(2, 3, low=0, high=9)], [i64(1, 5, low=0, high=9)])
+    check(
+        nn.Embedding(10, 4), [spec(None, None, dtype="int64")], [i64(2, 3, low=0, high=9)], [i64(1, 5, low=0, high=9)]
+    )
 
 
 def test_infinite_attributes() -> None:

@@ -6,8 +6,8 @@ import inspect
 
 import pytest
 
-from ge_frontend_paddle.registry import conversions, find, pd
 from ge_frontend_paddle.program import writes
+from ge_frontend_paddle.registry import conversions, find, pd
 
 
 def test_a_conversion_documents_each_of_its_operators() -> None:

@@ -201,7 +201,6 @@ def allclose(c: Call, x: Value, y: Value, rtol: Value, atol: Value, *, equal_nan
 @pd("equal_all")
 def equal_all(c: Call, x: Value, y: Value) -> Value:
     """equal_all(x, y) -> out"""
-    if x.shape != y.shape:
-        if x.rank != y.rank or any(dims.equal(a, b) is False for a, b in zip(x.shape, y.shape, strict=True)):
-            return c.b.constant(False)
+    if x.rank != y.rank or any(dims.equal(a, b) is False for a, b in zip(x.shape, y.shape, strict=True)):
+        return c.b.constant(False)
     return _all(c, c.b.Equal(x, y))

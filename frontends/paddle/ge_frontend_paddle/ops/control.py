@@ -157,7 +157,7 @@ def while_(c: Call, cond: Value, *carried: Any) -> tuple[Any, ...]:
     count = None if trip is None else b.scalar(trip)
     start = None if trip is not None else _truth(b, cond)
     results = _values(b.Loop(count, start, initial, body=body)) if initial or arrays else []
-    after = dict(zip(plain, results, strict=False))
+    after: dict[int, Any] = dict(zip(plain, results, strict=False))
     tails = results[len(results) - len(arrays) :] if arrays else []
     for array, tail in zip(arrays, tails, strict=True):
         after[array.number] = TensorArray(array.array.dtype, array.array.items, tail)
@@ -168,7 +168,7 @@ def while_(c: Call, cond: Value, *carried: Any) -> tuple[Any, ...]:
 
 def _truth(b: Builder, cond: Value) -> Value:
     scalar = cond if not cond.rank else b.Reshape(cond, b.ints(()))
-    return scalar if scalar.dtype == BOOL else b.Cast(scalar, to=BOOL)  # type: ignore[no-any-return]
+    return scalar if scalar.dtype == BOOL else b.Cast(scalar, to=BOOL)
 
 
 def _growing(c: Call, number: int, array: TensorArray, form: LoopForm, entries: dict[int, Any]) -> _Growing:

@@ -57,7 +57,9 @@ def full_batch_size_like(
     output_dim_idx: int,
     dtype: DType | None = None,
 ) -> Value:
-    """full_batch_size_like(input, *, shape, dtype, value, input_dim_idx, output_dim_idx, place=phi::CPUPlace()) -> out"""
+    """full_batch_size_like(input, *, shape, dtype, value, input_dim_idx, output_dim_idx, place=phi::CPUPlace()) ->
+    out
+    """
     sizes: list[Size] = list(shape)
     sizes[output_dim_idx] = input.shape[input_dim_idx]
     return c.full(sizes, value, c.dtype())

@@ -14,7 +14,7 @@ def _reduced(c: Call, x: Value, reduction: str) -> Value:
     if reduction == "none":
         return x
     if reduction == "batchmean":
-        return c.b.Div(reduce(c, "ReduceSum", x, (), False), c.scalar(x.shape[0] if x.rank else 1, x.dtype))  # type: ignore[no-any-return]
+        return c.b.Div(reduce(c, "ReduceSum", x, (), False), c.scalar(x.shape[0] if x.rank else 1, x.dtype))
     return reduce(c, "ReduceMean" if reduction == "mean" else "ReduceSum", x, (), False)
 
 

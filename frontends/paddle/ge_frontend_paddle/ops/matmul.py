@@ -249,4 +249,4 @@ def matrix_power(c: Call, x: Value, *, n: int) -> Value:
         power >>= 1
         if power:
             base = _product(c, base, base)
-    return found  # type: ignore[no-any-return]
+    return found

@@ -20,11 +20,11 @@ def _received(c: Call, messages: Value, target: Value, rows: Value, reduction: s
     if reduction in ("SUM", "MEAN"):
         total = b.ge.SegmentReduce(messages, ids, rows, reduction="sum")
         if reduction == "SUM":
-            return total  # type: ignore[no-any-return]
-        return b.Div(total, c.unsqueeze(b.Max(counts, c.scalar(1, kind)), *behind))  # type: ignore[no-any-return]
+            return total
+        return b.Div(total, c.unsqueeze(b.Max(counts, c.scalar(1, kind)), *behind))
     found = b.ge.SegmentReduce(messages, ids, rows, reduction=reduction.lower())
     hit = c.unsqueeze(b.Less(c.scalar(0, kind), counts), *behind)
-    return b.Where(hit, found, c.scalar(0, kind))  # type: ignore[no-any-return]
+    return b.Where(hit, found, c.scalar(0, kind))
 
 
 def _rows(c: Call, x: Value, out_size: Value | None) -> Value:
@@ -66,4 +66,4 @@ def send_ue_recv(
 def send_uv(c: Call, x: Value, y: Value, src_index: Value, dst_index: Value, *, message_op: str = "ADD") -> Value:
     """send_uv(x, y, src_index, dst_index, *, message_op="ADD") -> out"""
     b = c.b
-    return b.op(_OPS[message_op], b.Gather(x, src_index, axis=0), b.Gather(y, dst_index, axis=0))  # type: ignore[no-any-return]
+    return b.op(_OPS[message_op], b.Gather(x, src_index, axis=0), b.Gather(y, dst_index, axis=0))

@@ -44,7 +44,7 @@ def batch_norm(
 
     def build(data: Value) -> Value:
         channels = data.shape[1]
-        return c.b.BatchNormalization(  # type: ignore[no-any-return]
+        return c.b.BatchNormalization(
             data,
             _channels(c, scale, 1, channels, mean.dtype),
             _channels(c, bias, 0, channels, mean.dtype),
@@ -126,7 +126,7 @@ def group_norm(
 
     def build(data: Value) -> Value:
         channels = data.shape[1]
-        return c.b.GroupNormalization(  # type: ignore[no-any-return]
+        return c.b.GroupNormalization(
             data,
             c.cast(_channels(c, scale, 1, channels, x.dtype), x.dtype),
             c.cast(_channels(c, bias, 0, channels, x.dtype), x.dtype),
@@ -156,7 +156,7 @@ def lrn(
 
     def build(data: Value) -> Value:
         # ONNX divides alpha by the size of the window, Paddle does not
-        return c.b.LRN(data, size=n, alpha=float(alpha) * n, beta=float(beta), bias=float(k))  # type: ignore[no-any-return]
+        return c.b.LRN(data, size=n, alpha=float(alpha) * n, beta=float(beta), bias=float(k))
 
     return (channels_first(c, x, "NHWC" if data_format == "NHWC" else "NCHW", build),)
 
@@ -176,7 +176,7 @@ def spectral_norm(
     small = c.scalar(eps, weight.dtype)
 
     def unit(x: Value) -> Value:
-        return b.Div(x, b.Add(b.ReduceL2(x, b.ints(0, 1), keepdims=1), small))  # type: ignore[no-any-return]
+        return b.Div(x, b.Add(b.ReduceL2(x, b.ints(0, 1), keepdims=1), small))
 
     for _ in range(power_iters):
         right = unit(b.MatMul(c.swap(matrix), left))
@@ -192,7 +192,7 @@ def skip_layernorm(
     """skip_layernorm(x, y, scale, bias, *, epsilon, begin_norm_axis) -> out"""
     total = c.b.Add(x, y)
     inner = x.shape[begin_norm_axis:]
-    return c.b.LayerNormalization(  # type: ignore[no-any-return]
+    return c.b.LayerNormalization(
         total, c.reshape(scale, inner), c.reshape(bias, inner), axis=begin_norm_axis, epsilon=float(epsilon),
         num_outputs=1,
     )  # fmt: skip

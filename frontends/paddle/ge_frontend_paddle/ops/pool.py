@@ -69,22 +69,22 @@ def _window(
         **pads,
     }  # fmt: skip
     if not average:
-        return c.b.op("MaxPool", x, num_outputs=1, **common)  # type: ignore[no-any-return]
+        return c.b.op("MaxPool", x, num_outputs=1, **common)
     op = "ge.AveragePool" if ceil_mode else "AveragePool"
-    return c.b.op(op, x, count_include_pad=int(not exclusive), **common)  # type: ignore[no-any-return]
+    return c.b.op(op, x, count_include_pad=int(not exclusive), **common)
 
 
 def _adaptive(c: Call, x: Value, sizes: Sequence[Size], average: bool) -> Value:
     inner = x.shape[2:]
     wanted = [n if isinstance(size, int) and size == -1 else size for size, n in zip(sizes, inner, strict=True)]
     if all(size == 1 for size in wanted):
-        return c.b.op("GlobalAveragePool" if average else "GlobalMaxPool", x)  # type: ignore[no-any-return]
+        return c.b.op("GlobalAveragePool" if average else "GlobalMaxPool", x)
     if tuple(wanted) == tuple(inner):
         return x
     whole = [dims.exact_div(n, size) for n, size in zip(inner, wanted, strict=True)]
     if all(isinstance(k, int) and k > 0 for k in whole):
         op = "AveragePool" if average else "MaxPool"
-        return c.b.op(op, x, kernel_shape=whole, strides=whole, num_outputs=1)  # type: ignore[no-any-return]
+        return c.b.op(op, x, kernel_shape=whole, strides=whole, num_outputs=1)
     found: Value = c.b.ge.AdaptivePool(x, output_size=wanted, mode="average" if average else "max", num_outputs=1)
     return found
 
@@ -183,7 +183,7 @@ def lp_pool2d(
                 ceil_mode=int(ceil_mode), count_include_pad=1, divisor=1,
             )  # fmt: skip
             total = mean
-        return b.Pow(total, c.scalar(1 / norm_type, x.dtype))  # type: ignore[no-any-return]
+        return b.Pow(total, c.scalar(1 / norm_type, x.dtype))
 
     found: Value = channels_first(c, x, data_format, build)
     return found

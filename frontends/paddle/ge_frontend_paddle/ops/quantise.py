@@ -22,16 +22,16 @@ def _quantised(c: Call, x: Value, scale: Value, bit_length: int, round_type: int
     inverse = b.Reciprocal(b.Where(b.LessOrEqual(scale, tiny), b.Add(scale, tiny), scale))
     if round_type == 0:
         lowest = c.scalar(-_steps(bit_length) - 1, kind)
-        return b.Clip(b.Round(b.Mul(b.Mul(count, inverse), x)), lowest, count)  # type: ignore[no-any-return]
+        return b.Clip(b.Round(b.Mul(b.Mul(count, inverse), x)), lowest, count)
     clipped = b.Min(b.Max(x, b.Neg(scale)), scale)
     wide = b.Mul(b.Mul(count, inverse), clipped)
-    return b.Mul(b.Sign(wide), b.Floor(b.Add(b.Abs(wide), c.scalar(0.5, kind))))  # type: ignore[no-any-return]
+    return b.Mul(b.Sign(wide), b.Floor(b.Add(b.Abs(wide), c.scalar(0.5, kind))))
 
 
 def _largest(c: Call, x: Value, axis: int | None) -> Value:
     """The largest size of an element, of all or for each place of an axis; axes kept."""
     axes = [a for a in range(x.rank) if a != axis]
-    return c.b.ReduceMax(c.b.Abs(x), c.b.ints(axes), keepdims=1)  # type: ignore[no-any-return]
+    return c.b.ReduceMax(c.b.Abs(x), c.b.ints(axes), keepdims=1)
 
 
 def _along(c: Call, scale: Value, x: Value, axis: int) -> Value:

@@ -62,7 +62,7 @@ def interpolate(
         if sizes is not None and tuple(sizes) == data.shape[2:]:
             return data
         scales = None if factors is None else c.b.constant(np.array(factors, np.float32))
-        return c.b.Resize(  # type: ignore[no-any-return]
+        return c.b.Resize(
             data, None, scales, None if sizes is None else c.b.ints(sizes), axes=list(range(2, data.rank)), **attributes
         )
 

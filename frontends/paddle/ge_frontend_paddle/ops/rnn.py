@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ge_core.ir import dims
+import numpy as np
+
 from ge_core.ir.graph import Value
 
 from ..call import INT32, Call
@@ -18,16 +19,15 @@ from ..registry import pd
 _ORDER = {"LSTM": [0, 3, 1, 2], "GRU": [1, 0, 2], "RNN": [0]}
 
 
-def _gates(c: Call, weight: Value, op: str) -> Value:
+def _gates(c: Call, weight: Value, op: str, hidden: int) -> Value:
     """A weight or bias with its gates in ONNX's order."""
     order = _ORDER[op]
+    if weight.shape[0] != len(order) * hidden:
+        raise c.unsupported("weights whose size does not fit the number of gates")
     if len(order) == 1:
         return weight
-    size = dims.exact_div(weight.shape[0], len(order))
-    if size is None:
-        raise c.unsupported("weights whose size does not fit the number of gates")
-    parts = c.reshape(weight, (len(order), size, *weight.shape[1:]))
-    return c.reshape(c.b.Gather(parts, c.b.ints(order), axis=0), weight.shape)
+    rows = np.concatenate([np.arange(gate * hidden, (gate + 1) * hidden) for gate in order])
+    return c.b.Gather(weight, c.b.constant(rows), axis=0)
 
 
 def _stacked(c: Call, parts: Sequence[Value]) -> Value:
@@ -87,9 +87,9 @@ def _layer(
     """All directions of one layer: output [T, D, N, H] and its final states."""
     b = c.b
     op = mode if mode in ("LSTM", "GRU") else "RNN"
-    w = _stacked(c, [_gates(c, weight[0], op) for weight, _ in pairs])
-    r = _stacked(c, [_gates(c, weight[1], op) for weight, _ in pairs])
-    bias = _stacked(c, [b.Concat([_gates(c, part, op) for part in parts], axis=0) for _, parts in pairs])
+    w = _stacked(c, [_gates(c, weight[0], op, hidden) for weight, _ in pairs])
+    r = _stacked(c, [_gates(c, weight[1], op, hidden) for weight, _ in pairs])
+    bias = _stacked(c, [b.Concat([_gates(c, part, op, hidden) for part in parts], axis=0) for _, parts in pairs])
     attrs: dict[str, Any] = {
         "hidden_size": hidden, "direction": "bidirectional" if len(pairs) == 2 else "forward",
     }  # fmt: skip

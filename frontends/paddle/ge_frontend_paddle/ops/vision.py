@@ -121,7 +121,7 @@ def yolo_box(
 
     def centre(offset: Value, places: Value, cells: Value, side: Value) -> Value:
         at = b.Add(b.Mul(b.Sigmoid(offset), number(scale_x_y)), number(shift))
-        return b.Div(b.Mul(b.Add(at, places), side), cells)  # type: ignore[no-any-return]
+        return b.Div(b.Mul(b.Add(at, places), side), cells)
 
     columns = c.cast(c.range(width), kind)
     rows = c.unsqueeze(c.cast(c.range(height), kind), 1)
@@ -316,7 +316,9 @@ def psroi_pool(
     output_channels: int = 1,
     spatial_scale: float = 1.0,
 ) -> Value:
-    """psroi_pool(x, boxes, boxes_num, *, pooled_height=1, pooled_width=1, output_channels=1, spatial_scale=1.0) -> out"""
+    """psroi_pool(x, boxes, boxes_num, *, pooled_height=1, pooled_width=1, output_channels=1, spatial_scale=1.0) ->
+    out
+    """
     b, kind = c.b, x.dtype
     height, width = x.shape[2:]
     count = boxes.shape[0]
@@ -335,7 +337,7 @@ def psroi_pool(
         last = b.Ceil(b.Add(b.Mul(b.Add(places, one), step), start))
         line = c.cast(c.range(size), kind)  # type: ignore[arg-type]
         first, last = c.unsqueeze(first, 2), c.unsqueeze(last, 2)
-        return b.Cast(b.And(b.LessOrEqual(first, line), b.Less(line, last)), to=kind)  # type: ignore[no-any-return]
+        return b.Cast(b.And(b.LessOrEqual(first, line), b.Less(line, last)), to=kind)
 
     rows, columns = masks(top, bottom, pooled_height, height), masks(left, right, pooled_width, width)
     grouped = c.reshape(x, (x.shape[0], output_channels, pooled_height, pooled_width, height, width))
@@ -373,9 +375,7 @@ def roi_pool(
         first = b.Add(b.Floor(b.Mul(places, step)), start)
         last = b.Add(b.Ceil(b.Mul(b.Add(places, one), step)), start)
         line = c.cast(c.range(size), kind)  # type: ignore[arg-type]
-        return b.And(  # type: ignore[no-any-return]
-            b.LessOrEqual(c.unsqueeze(first, 2), line), b.Less(line, c.unsqueeze(last, 2))
-        )
+        return b.And(b.LessOrEqual(c.unsqueeze(first, 2), line), b.Less(line, c.unsqueeze(last, 2)))
 
     rows, columns = masks(top, bottom, pooled_height, height), masks(left, right, pooled_width, width)
     inside = b.And(c.unsqueeze(rows, 2, 4), c.unsqueeze(columns, 1, 3))

@@ -1,5 +1,7 @@
 """Variants of reductions, cumulative operators, products of matrices and linear algebra."""
 
+# ruff: noqa: E501  a line for each form of an operator
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -40,6 +40,8 @@ def flags(*shape: int, seed: int = 0) -> np.ndarray:
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 20.0, -20.0, 1e-3, INF, -INF, NAN], np.float32)
 
 
-def v(function: Callable[..., Any], *arrays: np.ndarray, tol: float | None = None, skip: tuple[int, ...] = ()) -> Variant:
+def v(
+    function: Callable[..., Any], *arrays: np.ndarray, tol: float | None = None, skip: tuple[int, ...] = ()
+) -> Variant:
     """A variant."""
     return Variant(function, arrays, tol, skip)

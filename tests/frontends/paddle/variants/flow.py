@@ -1,5 +1,7 @@
 """Variants of control flow and of tensor arrays."""
 
+# ruff: noqa: E501  a line for each form of an operator
+
 from __future__ import annotations
 
 from typing import Any

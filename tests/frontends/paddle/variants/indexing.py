@@ -1,5 +1,7 @@
 """Variants of operators that read and write by index, sort and search."""
 
+# ruff: noqa: E501  a line for each form of an operator
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Variants of convolutions, pools, normalisations, resizing and regions."""
 
+# ruff: noqa: E501  a line for each form of an operator
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +9,7 @@ import paddle
 from paddle import _C_ops as C
 from paddle.nn import functional as F
 
-from tests.frontends.paddle.variants.data import f32, f64, i64, v
+from tests.frontends.paddle.variants.data import f32, f64, v
 
 IMAGE, KERNEL = f32(2, 4, 7, 6), f32(6, 4, 3, 3, seed=1)
 LAST = np.ascontiguousarray(np.moveaxis(IMAGE, 1, -1))
@@ -92,7 +94,10 @@ def _rnn(mode: str, layers: int, directions: int, lengths: bool):  # type: ignor
     for layer in range(layers):
         size = width if layer == 0 else hidden * directions
         for d in range(directions):
-            weights += [f32(gates * hidden, size, seed=layer * 7 + d), f32(gates * hidden, hidden, seed=layer * 5 + d + 1)]
+            weights += [
+                f32(gates * hidden, size, seed=layer * 7 + d),
+                f32(gates * hidden, hidden, seed=layer * 5 + d + 1),
+            ]
             biases += [f32(gates * hidden, seed=layer + d), f32(gates * hidden, seed=layer + d + 9)]
     initial = [f32(layers * directions, 2, hidden, seed=s) for s in range(states)]
     given = [np.array([3, 5])] if lengths else []
@@ -101,7 +106,9 @@ def _rnn(mode: str, layers: int, directions: int, lengths: bool):  # type: ignor
         pre, rest = list(rest[:states]), rest[states:]
         every, rest = list(rest[: len(weights) * 2]), rest[len(weights) * 2 :]
         state = paddle.zeros([1], "uint8")
-        out = C.rnn(x, pre, every, rest[0] if rest else None, state, 0.0, directions == 2, width, hidden, layers, mode, 0, True)
+        out = C.rnn(
+            x, pre, every, rest[0] if rest else None, state, 0.0, directions == 2, width, hidden, layers, mode, 0, True
+        )
         return out[0], *out[2]
 
     return v(run, f32(5, 2, width), *initial, *weights, *biases, *given)

@@ -1,5 +1,7 @@
 """Variants of losses, quantisation and fused operators."""
 
+# ruff: noqa: E501  a line for each form of an operator
+
 from __future__ import annotations
 
 import numpy as np
@@ -60,7 +62,7 @@ FUSED = {
     "trans_layout": [v(lambda x, p=p: C.trans_layout(x, p), f32(2, 3, 4)) for p in ([0, 2, 1], [2, 1, 0], [0, 1, 2])],
     "variance": [v(lambda x, a=a, k=k: C.variance(x, a, k), f32(2, 3, 4)) for a, k in (([], False), ([1], True), ([0, 2], False))],
     "im2sequence": [v(lambda x, k=k, s=s: C.im2sequence(x, None, k, s, [0, 0, 0, 0], [1, 1]), f32(2, 3, 4, 5)) for k, s in (([2, 2], [1, 1]), ([3, 1], [1, 2]), ([2, 3], [2, 1]))],
-    "anchor_generator": [v(lambda x, a=a: C.anchor_generator(x, [16.0, 32.0], a, [0.1, 0.1, 0.2, 0.2], [16.0, 16.0], o), f32(1, 2, 3, 4)) for a, o in (([1.0], 0.5), ([0.5, 1.0, 2.0], 0.5), ([2.0], 0.0))],
+    "anchor_generator": [v(lambda x, a=a, o=o: C.anchor_generator(x, [16.0, 32.0], a, [0.1, 0.1, 0.2, 0.2], [16.0, 16.0], o), f32(1, 2, 3, 4)) for a, o in (([1.0], 0.5), ([0.5, 1.0, 2.0], 0.5), ([2.0], 0.0))],
     "linear_v2": [v(lambda x, w, b: C.linear_v2(x, w, b, False), f32(2, 3), f32(3, 4), f32(4)), v(lambda x, w, b: C.linear_v2(x, w, b, False), f32(2, 2, 3), f32(3, 4), f32(4)), v(lambda x, w, b: C.linear_v2(x, w, b, True), f32(2, 3), f32(4, 3), f32(4))],
     "print": [v(lambda x: C.print(x, 0, "", 1, False, False, False, False, False, "BOTH", True) + 0, a) for a in (f32(2), f64(3), f32(2, 2))],
     "npu_identity": [v(lambda x: C.npu_identity(x, -1), a) for a in (f32(2, 3), i64(3), f64())],

@@ -1,5 +1,7 @@
 """Variants of elementwise operators: ranks 0 to 5, empty tensors, special values, integers."""
 
+# ruff: noqa: E501  a line for each form of an operator
+
 from __future__ import annotations
 
 from collections.abc import Callable
