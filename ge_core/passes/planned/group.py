@@ -6,11 +6,13 @@ its inputs; constants are captured, so that type rules and kernels inside still 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ge_core.backend import Group, PlannedBackend, Refusal
+from ge_core.ir.dims import Symbol
 from ge_core.ir.graph import Block, Graph, Node, Region, Value, source_of
-from ge_core.ir.traverse import blocks, effect_of, walk
+from ge_core.ir.traverse import blocks, effect_of, type_symbols, walk
 from ge_core.ir.types import TensorType
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.inline import inline_region
@@ -62,6 +64,7 @@ class _BlockGroups:
         self.position = self.depends.position
         self.members: dict[Node, list[Node]] = {node: [node] for node in block.nodes}
         self.leader: dict[Node, Node] = {node: node for node in block.nodes}
+        self.defined: dict[Node, frozenset[Symbol]] = {}
 
     def run(self) -> bool:
         for node in list(self.block.nodes):
@@ -98,7 +101,7 @@ class _BlockGroups:
             return Refusal("too-large", f"the group has {MEMBERS} nodes")
         if not all(isinstance(v.type, TensorType) for n in (*nodes, node) for v in n.outputs):
             return Refusal("no-tensor", "groups compute tensors alone")
-        if any(defined_sizes(n) for n in (leader, node)):
+        if any(map(self._defined, nodes)) or self._defined(node) & set(_sizes_of_results(node)):
             return Refusal("defines-size", "a size that the data decide must be bound before a kernel can take it")
         judged = self.owner.backend.may_join(Group(tuple(nodes)), node)
         if not judged:
@@ -106,6 +109,12 @@ class _BlockGroups:
         if self._feeds_itself(leader, node):
             return Refusal("cycle", "a node outside the group stands between them")
         return None
+
+    def _defined(self, node: Node) -> frozenset[Symbol]:
+        """The sizes that the node gives a value. One that is its result's content is bound behind its group."""
+        if node not in self.defined:
+            self.defined[node] = defined_sizes(node)
+        return self.defined[node]
 
     def _feeds_itself(self, leader: Node, node: Node) -> bool:
         """Whether a path from the group leaves it and comes back in `node`."""
@@ -162,6 +171,11 @@ class _BlockGroups:
         for node in order:
             self.block.nodes.unlink(node)
             self.block.nodes.append(node)
+
+
+def _sizes_of_results(node: Node) -> Iterator[Symbol]:
+    for value in node.outputs:
+        yield from type_symbols(value.type)
 
 
 def fuse(nodes: list[Node], kind: str = "") -> Node:

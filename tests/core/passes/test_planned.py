@@ -162,6 +162,20 @@ def test_a_size_that_data_decide_is_bound_outside_groups() -> None:
     assert_close(PlanExecutor(plan).run(values, StateStore()), interpret(g, values)[0], 1e-6)
 
 
+def test_a_size_that_is_a_result_may_end_a_group() -> None:
+    """It is bound when the group has run; what is as large stays outside."""
+    g, b = new()
+    x, mask = b.input("x", "float32", (6,)), b.input("mask", "bool", (6,))
+    count = b.ReduceSum(b.Cast(mask, to="int64"), keepdims=0)
+    b.outputs(b.Neg(b.Expand(b.ReduceSum(x), b.Reshape(count, b.ints(1)))))
+    made = Made(lambda group, node: node.op != "Reshape", lambda node: [Implementation(name=node.op)])
+    plan, _ = build_plan(clone_graph(g), PlanRequest(made, "made"))
+    groups = [[n.op for n in node.regions["body"].nodes] for node in plan.graph.nodes if node.op == "ge.Fused"]
+    assert groups == [["Cast", "ReduceSum"]]
+    values = [np.ones(6, np.float32), np.array([1, 0, 1, 1, 0, 0], bool)]
+    assert_close(PlanExecutor(plan).run(values, StateStore()), interpret(g, values)[0], 1e-6)
+
+
 @few
 @given(model=models(edges=False))
 def test_grouping_everything_keeps_values_and_expands_back(model: Model) -> None:
