@@ -243,3 +243,17 @@ def test_a_device_is_called_through_acl(tmp_path: Path, monkeypatch: pytest.Monk
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     np.testing.assert_array_equal(compiled(x), 2 * x)
     assert acl.memory == {}
+
+
+def test_verify_prints_the_prediction_of_a_model_of_another_framework(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    graph = graph_of(
+        lambda b, x: b.Tanh(b.MatMul(x, b.constant(np.full((4, 3), 0.3, np.float32)))), ("float32", (2, 4))
+    )
+    path = tmp_path / "net.onnx"
+    ge_core.export(graph, path)
+    assert onnx.load(str(path)).graph.node
+    told = ge("verify", path, "-i", "x0=float32[2,4]", "--target", "ascend310p", "--precision-mode", "force_fp16")
+    assert told.exit_code == ExitCode.OK, told.output
+    assert "predicted error (every stored tensor rounded as force_fp16 stores it):" in told.output
+    assert "operators that contribute most:" in told.output and "MatMul" in told.output
