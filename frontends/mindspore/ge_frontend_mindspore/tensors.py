@@ -45,7 +45,7 @@ def from_numpy(array: np.ndarray, like: object) -> object:
     """The array as a MindSpore tensor; its values are copied once."""
     import mindspore
 
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")  # keeps rank 0, unlike ascontiguousarray
     if array.dtype == ml_dtypes.bfloat16:
         return mindspore.Tensor(array.astype(np.float32)).astype(mindspore.bfloat16)
     return mindspore.Tensor(array)

@@ -41,6 +41,7 @@ def test_tensors_are_mindspores():
     array = host().tensor_to_numpy(tensor)
     assert array.dtype == ml_dtypes.bfloat16
     assert owner.tensor_from_numpy(array, tensor).dtype == mindspore.bfloat16
+    assert owner.tensor_from_numpy(np.float32(3.0).reshape(()), tensor).shape == ()
     assert host().tensor_owner(np.ones(2)) is None
     with pytest.raises(InputError, match="has no values"):
         host().tensor_to_numpy(Tensor(shape=[None, 3], dtype=mindspore.float32))
