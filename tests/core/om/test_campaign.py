@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,19 @@ def test_what_is_no_error_of_ours_is_a_failure(
     tally = Tally()
     attempt(files, 0, tmp_path / "x.om", tally)
     assert tally.failures[0][2] == "not found by the checksums"
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench import mutations
+
+    monkeypatch.setattr(mutations, "RESULTS", tmp_path / "mutations.json")
+    assert mutations.restored("x") == (Tally(), 0)
+    tally = Tally(
+        Counter({("cut", "error"): 7, ("metadata", "FAILED"): 1}), [(3, "metadata", "KeyError")], 0.25, 1 << 20
+    )
+    (tmp_path / "mutations.json").write_text(json.dumps(mutations.stored(tally, 500, "x")))
+    found, number = mutations.restored("x")
+    assert number == 500 and found.errors() == 7 and +found.counts == tally.counts
+    assert (found.failures, found.slowest, found.memory) == (tally.failures, 0.25, 1 << 20)
+    assert mutations.restored("files of another ge") == (Tally(), 0)
+    assert "| all | 7 | 0 | 1 |" in mutations.table(mutations.stored(tally, 500, "x"))
