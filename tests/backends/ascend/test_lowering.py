@@ -54,6 +54,12 @@ def test_norms_have_operators_of_their_own() -> None:
     )
 
 
+def test_rotary_positions_turn_by_one_operator() -> None:
+    table = ("float32", (1, 3, 2))
+    graph = graph_of(lambda b, x, c, s: b.RotaryEmbedding(x, c, s), ("float32", (1, 2, 3, 4)), table, table)
+    assert types(same(graph))[-1] == "RotaryMul"
+
+
 def test_an_addition_before_a_norm_joins_it() -> None:
     def build(b: Builder, x: object, y: object, g: object) -> object:
         total = b.Add(x, y)

@@ -166,6 +166,10 @@ case("Softmax", lambda b, x: [b.Softmax(x, axis=1), b.LogSoftmax(x)], F)
 case("Hardmax", lambda b, x: b.Hardmax(x, axis=1), F)
 case("MeanVarianceNormalization", lambda b, x: b.MeanVarianceNormalization(x), IMAGE)
 case("LpNormalization", lambda b, x: b.LpNormalization(x, axis=-1, p=1), F)
+case("RotaryEmbedding-positions", lambda b, x, c, s: b.RotaryEmbedding(x, c, s, np.array([[2, 0, 1]])),
+     ("float32", (1, 2, 3, 4)), *[("float32", (5, 2))] * 2)  # fmt: skip
+case("RotaryEmbedding-part", lambda b, x, c, s: b.RotaryEmbedding(x, c, s, rotary_embedding_dim=2, interleaved=1),
+     ("float32", (1, 2, 3, 4)), *[("float32", (1, 3, 1))] * 2)  # fmt: skip
 case("RotaryEmbedding", lambda b, x, c, s: b.RotaryEmbedding(x, c, s), ("float32", (1, 2, 3, 4)),
      *[("float32", (1, 3, 2))] * 2)  # fmt: skip
 
