@@ -63,6 +63,10 @@ class _Reader:
         self._fetched: list[tuple[int, str, int]] = []
         self._stored: dict[str, Tensor] = {}
         self._unknown: list[Finding] = []
+        # variables that only a branch defines: its condition and its block
+        self._branches: dict[int, tuple[int, Block]] = {}
+        self._choices: dict[tuple[int, int], Operator] = {}
+        self._defined: set[int] = set()
 
     def damaged(self, what: str) -> ModelImportError:
         return ModelImportError(f"{self._name} is damaged: {what}")
@@ -98,6 +102,7 @@ class _Reader:
         self._variables.kinds[number] = kind
         if var.persistable and var.type.type not in _FEEDS and isinstance(kind, Tensor):
             self._stored[name] = kind
+            self._defined.add(number)
             block.operators.append(Operator("builtin.parameter", (), [Result(number, kind)], {"name": name}))
 
     def _kind(self, desc: Message) -> Kind:
@@ -123,10 +128,13 @@ class _Reader:
         elif kind == "while":
             self._while(inputs, attributes, block, depth)
         elif kind == "conditional_block":
-            self._conditional(inputs, attributes, block, depth)
+            self._conditional(inputs, outputs, attributes, block, depth)
+        elif kind == "select_input":
+            self._select(inputs, outputs, block)
         elif kind in TABLE:
             translation = Translation(self._variables, block, inputs, outputs, attributes, self._name)
             translation.run(kind, TABLE[kind])
+            self._defined.update(self._variables.number(name) for names in outputs.values() for name in names)
         else:
             stack = attributes.get("op_callstack") or ()
             place = next((line.strip() for line in reversed(list(stack)) if "File" in line), "in the model")
@@ -165,6 +173,7 @@ class _Reader:
         kind = self._variables.kinds.get(number)
         if not isinstance(kind, Tensor):
             raise self.damaged(f"the input {name[:60]!r} has no type")
+        self._defined.add(number)
         place = int(attributes.get("col", 0))
         self._inputs.insert(min(max(place, 0), len(self._inputs)), Input(name, number, kind))
 
@@ -175,12 +184,49 @@ class _Reader:
         body.operators.append(Operator("cf.yield", [number], (), {}))
         block.operators.append(Operator("while", [number], (), {}, [body]))
 
-    def _conditional(self, inputs: dict[str, list[str]], attributes: dict[str, Any], block: Block, depth: int) -> None:
+    def _conditional(
+        self,
+        inputs: dict[str, list[str]],
+        outputs: dict[str, list[str]],
+        attributes: dict[str, Any],
+        block: Block,
+        depth: int,
+    ) -> None:
+        """A block that runs when a condition holds; `select_input` picks from what two of them define."""
         (condition,) = self._arguments(inputs, "Cond")
+        given = [self._variables.number(name) for name in outputs.get("Out", [])]
+        new = [number for number in given if number not in self._defined]
         body = self._block(int(attributes.get("sub_block", -1)), depth + 1)
+        number = self._variables.number(condition)
+        if new and len(new) == len(given):
+            self._branches |= dict.fromkeys(new, (number, body))
+            return
         body.operators.append(Operator("cf.yield", [], (), {}))
         other = Block([Operator("cf.yield", [], (), {})])
-        block.operators.append(Operator("if", [self._variables.number(condition)], (), {}, [body, other]))
+        block.operators.append(Operator("if", [number], (), {}, [body, other]))
+
+    def _select(self, inputs: dict[str, list[str]], outputs: dict[str, list[str]], block: Block) -> None:
+        """One of two variables, by a condition: an `if` whose blocks are those that define them."""
+        names = self._arguments(inputs, "X")
+        (result,) = self._arguments(outputs, "Out")
+        if len(names) != 2:
+            raise self.damaged(f"a choice has {len(names)} alternatives")
+        no, yes = (self._variables.number(name) for name in names)
+        if yes not in self._branches:
+            raise self.damaged(f"a choice has the alternative {names[1][:60]!r}, which no branch defines")
+        condition, body = self._branches[yes]
+        other = self._branches[no][1] if no in self._branches else Block()
+        key = (id(body), id(other) if no in self._branches else 0)
+        if key not in self._choices:
+            blocks = [Block([*part.operators, Operator("cf.yield", [], (), {})]) for part in (body, other)]
+            self._choices[key] = Operator("if", [condition], [], {}, blocks)
+            block.operators.append(self._choices[key])
+        choice = self._choices[key]
+        number = self._variables.number(result)
+        self._defined.add(number)
+        choice.results = [*choice.results, Result(number, self._variables.kinds.get(number))]
+        for part, value in zip(choice.blocks, (yes, no), strict=True):
+            part.operators[-1].operands = [*part.operators[-1].operands, value]
 
 
 class Translation:

@@ -64,12 +64,18 @@ class Many(nn.Layer):
 
 
 class Looping(nn.Layer):
-    """A loop."""
+    """A loop, branches that give one and two results, a branch in a branch."""
 
     def forward(self, x: Any) -> Any:
+        static = paddle.static.nn
         i = paddle.zeros([1], "int64")
-        i, x = paddle.static.nn.while_loop(lambda i, x: i < 3, lambda i, x: [i + 1, x * 2 - 1], [i, x])
-        return x, i
+        i, x = static.while_loop(lambda i, x: i < 3, lambda i, x: [i + 1, x * 2 - 1], [i, x])
+        if LEGACY:  # where today's Paddle cannot make branches any more
+            return x, i
+        y = static.cond(paddle.max(x) > 100, lambda: x * 2, lambda: x - 1)
+        z, w = static.cond(paddle.max(x) > -100, lambda: (x + 1, y * 2), lambda: (x * 3, y - 5))
+        v = static.cond(paddle.max(x) > 0, lambda: static.cond(paddle.min(x) > 0, lambda: x, lambda: -x), lambda: z)
+        return x, i, y, z, w, v
 
 
 MODELS = {
