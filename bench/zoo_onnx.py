@@ -278,7 +278,7 @@ def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _line(path: str, row: Mapping[str, Any]) -> str:
-    name = f"{row.get('package', '')} {Path(path).stem}".strip()
+    name = path.removesuffix(".onnx")
     if row["status"] != "ok":
         return f"| {name} | failed | | | | | |"
     times = ", ".join("–" if row["import_ms"].get(k) is None else f"{row['import_ms'][k]:.0f}"

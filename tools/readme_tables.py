@@ -39,6 +39,16 @@ def _zoo(name: str, framework: str) -> Callable[[dict[str, Any]], str]:
     return make
 
 
+def _zoo_onnx(results: dict[str, Any]) -> str:
+    from bench.zoo_onnx import TOLERANCE, table
+
+    rows = results["models"]
+    good = sum(row["status"] == "ok" for row in rows.values())
+    made = ", ".join(f"{package} {version}" for package, version in results["versions"].items())
+    head = f"{good} of {len(rows)} models agree with ONNX Runtime within {TOLERANCE:.0e} of each output's scale"
+    return f"{head}. Measured with {made}.\n\n{table(rows)}"
+
+
 def _memory(results: dict[str, Any]) -> str:
     from bench.memory import tables
 
@@ -64,6 +74,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "zoo_torch": ("zoo_torch.json", _zoo("torch", "PyTorch")),
     "zoo_tensorflow": ("zoo_tensorflow.json", _zoo("tensorflow", "TensorFlow")),
     "zoo_paddle": ("zoo_paddle.json", _zoo("paddle", "Paddle")),
+    "zoo_onnx": ("zoo_onnx.json", _zoo_onnx),
     "zoo_mindspore": ("zoo_mindspore.json", _zoo("mindspore", "MindSpore")),
 }
 
