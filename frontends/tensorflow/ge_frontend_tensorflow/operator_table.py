@@ -45,6 +45,7 @@ _PRIVATE: dict[str, Any] = {
         ["output"],
         {"scale": ["list(float)"], "zero_point": ["list(int)"], "axis": ["int"]},
     ],
+    "_TfliteLstm": [["x", "w", "r", "b", "h", "c"], ["y", "h_last", "c_last"], {}],
     "_TfliteQuantize": [
         ["x"],
         ["output"],

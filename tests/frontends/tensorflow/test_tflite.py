@@ -320,3 +320,55 @@ def test_damaged_files_end_in_errors(tmp_path: Path) -> None:
 def test_files_that_are_none(head: bytes, tmp_path: Path) -> None:
     with pytest.raises(ModelImportError):
         imported(head, tmp_path)
+
+
+def recurrent(batch: int, steps: int, size: int, hidden: int) -> bytes:
+    """A file of one UNIDIRECTIONAL_SEQUENCE_LSTM; the converter makes none of today's Keras layers."""
+    import flatbuffers
+    from tensorflow.lite.python import schema_py_generated as schema
+
+    graph, model = schema.SubGraphT(), schema.ModelT()
+    model.version, model.description, model.buffers, graph.tensors = 3, "test", [schema.BufferT()], []
+
+    def tensor(shape: tuple[int, ...], data: np.ndarray | None = None, variable: bool = False) -> int:
+        found = schema.TensorT()
+        found.shape, found.type, found.isVariable = list(shape), schema.TensorType.FLOAT32, variable
+        found.name, found.buffer = f"tensor_{len(graph.tensors)}", 0
+        if data is not None:
+            buffer = schema.BufferT()
+            buffer.data = np.frombuffer(data.tobytes(), np.uint8)
+            model.buffers.append(buffer)
+            found.buffer = len(model.buffers) - 1
+        graph.tensors.append(found)
+        return len(graph.tensors) - 1
+
+    x = tensor((batch, steps, size))
+    weights = [tensor((hidden, n), normal(hidden, n) * 0.4) for n in [size] * 4 + [hidden] * 4]
+    biases = [tensor((hidden,), normal(hidden)) for _ in range(4)]
+    states = [tensor((batch, hidden), variable=True) for _ in range(2)]
+    y = tensor((batch, steps, hidden))
+    operator, code, options = schema.OperatorT(), schema.OperatorCodeT(), schema.UnidirectionalSequenceLSTMOptionsT()
+    options.fusedActivationFunction = schema.ActivationFunctionType.TANH
+    operator.inputs = [x, *weights, -1, -1, -1, *biases, -1, -1, *states, -1, -1, -1, -1]
+    operator.outputs, operator.builtinOptions = [y], options
+    operator.builtinOptionsType = schema.BuiltinOptions.UnidirectionalSequenceLSTMOptions
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_LSTM
+    model.operatorCodes, model.subgraphs = [code], [graph]
+    graph.inputs, graph.outputs, graph.operators = [x], [y], [operator]
+    builder = flatbuffers.Builder()
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def test_state_of_a_recurrent_layer_stays_from_call_to_call(tmp_path: Path) -> None:
+    data = recurrent(2, 5, 3, 4)
+    (tmp_path / "m.tflite").write_bytes(data)
+    compiled = ge_core.compile(str(tmp_path / "m.tflite"), target="reference")
+    peer = tf.lite.Interpreter(model_content=data)
+    peer.allocate_tensors()
+    for _ in range(3):
+        x = normal(2, 5, 3)
+        peer.set_tensor(peer.get_input_details()[0]["index"], x)
+        peer.invoke()
+        expected = peer.get_tensor(peer.get_output_details()[0]["index"])
+        np.testing.assert_allclose(compiled(x), expected, rtol=0, atol=2e-6)

@@ -43,3 +43,27 @@ def quantize(c: Call, x: Value) -> Value:
     if zero is None:
         return c.b.QuantizeLinear(x, scale, axis=axis, output_dtype=dtype)
     return c.b.QuantizeLinear(x, scale, zero, axis=axis)
+
+
+@tf_op("_TfliteLstm")
+def lstm(c: Call, x: Value, w: Value, r: Value, b: Value, h: Value, cell: Value) -> list[Value]:
+    """_TfliteLstm(x, w, r, b, h, c) -> y, h_last, c_last
+
+    x [steps, batch, in], w [4 hidden, in], r [4 hidden, hidden], b [4 hidden] with the gates i, o, f, c.
+    """
+    g = c.b
+    hidden = r.shape[1]
+    assert isinstance(hidden, int)
+    bias = c.unsqueeze(g.Concat([b, c.full((4 * hidden,), 0, b.dtype)], axis=0), 0)
+    y, h_last, c_last = g.LSTM(
+        x,
+        c.unsqueeze(w, 0),
+        c.unsqueeze(r, 0),
+        bias,
+        None,
+        c.unsqueeze(h, 0),
+        c.unsqueeze(cell, 0),
+        hidden_size=hidden,
+        num_outputs=3,
+    )
+    return [c.squeeze(y, 1), c.squeeze(h_last, 0), c.squeeze(c_last, 0)]

@@ -10,9 +10,11 @@ import numpy as np
 from ge_core.errors import UnsupportedError
 from ge_core.ir.constant import Constant
 from ge_core.ir.location import Location
+from ge_core.ir.types import TensorType
 
 from ..messages import Message, message_class
 from ..program import Op, Ref
+from ..variables import Variable
 from .model_file import NUMBERS, Operator, Quantised, SubGraph, Tensor
 
 _ACTIVATIONS = {0: "", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6", 4: "TANH"}
@@ -27,6 +29,8 @@ class Body:
     Attributes:
         values: what each tensor is, as it is stored.
         reals: what each quantised tensor is as real numbers, where that was asked for.
+        variables: what keeps its value from call to call, by the names of the nodes that stand for it.
+        writes: the nodes that write those.
     """
 
     def __init__(self, graph: SubGraph, constants: list[Constant]) -> None:
@@ -34,6 +38,8 @@ class Body:
         self.nodes: dict[str, Op] = {}
         self.values: dict[int, Ref] = {}
         self.reals: dict[int, Ref] = {}
+        self.variables: dict[str, Variable] = {}
+        self.writes: list[str] = []
         self._names: dict[str, int] = {}
 
     def add(self, op: str, hint: str, inputs: Sequence[Ref], attributes: dict[str, Any]) -> str:
@@ -57,6 +63,8 @@ class Body:
         """A tensor as it is stored."""
         if index not in self.values:
             tensor = self.graph.tensors[index]
+            if tensor.variable:
+                return Ref(self.add("ReadVariableOp", tensor.name, [self._handle(index)], {}), 0)
             if tensor.constant is None:
                 raise UnsupportedError(f"the tensor {tensor.name!r} is read before anything computes it")
             self.values[index] = self.constant(tensor.constant, tensor.name or f"constant_{index}")
@@ -73,6 +81,23 @@ class Body:
             )
             self.reals[index] = Ref(name, 0)
         return self.reals[index]
+
+    def write(self, index: int, value: Ref) -> None:
+        """Let a variable tensor keep a value; reads that follow see it."""
+        self.writes.append(self.add("AssignVariableOp", "write", [self._handle(index), value], {}))
+
+    def _handle(self, index: int) -> Ref:
+        """The node that stands for a variable tensor, which is zeros before the first call."""
+        tensor = self.graph.tensors[index]
+        name = f"variable_{index}"
+        if name not in self.variables:
+            type = TensorType(tensor.dtype, tuple(s or 0 for s in tensor.shape))
+            if type.dtype.name != "float32" or None in tensor.shape:
+                raise UnsupportedError(f"the variable tensor {tensor.name!r} of {type} is not supported")
+            zeros = Constant.of(np.zeros(tuple(s or 0 for s in tensor.shape), np.float32))
+            self.variables[name] = Variable(name, tensor.name or name, type, lambda: zeros)
+            self.add("VarHandleOp", name, (), {})
+        return Ref(name, 0)
 
     def quantise(self, index: int, real: Ref) -> Ref:
         """Real numbers as a quantised tensor stores them."""

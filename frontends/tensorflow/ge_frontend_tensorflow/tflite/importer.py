@@ -16,9 +16,12 @@ from ..files import with_examples
 from ..importer import import_source
 from ..program import Program, Ref
 from ..source import Input, Source
+from ..variables import Variable
 from .call import Body, Call
 from .model_file import NUMBERS, ModelFile, Operator, SubGraph, read_model_file
 from .registry import operators
+
+_MAIN = "main"
 
 
 def import_tflite(
@@ -48,11 +51,16 @@ def import_tflite(
 
 
 class TfliteProgram(Program):
-    """The sub graphs as functions, translated when they are first asked for."""
+    """The sub graphs as functions, translated when they are first asked for.
+
+    Attributes:
+        variables: by the names of the nodes that stand for them.
+    """
 
     def __init__(self, model: ModelFile) -> None:
         super().__init__(())
         self.model = model
+        self.variables: dict[str, Variable] = {}
 
     def function(self, name: str) -> program.Body:
         if name not in self._bodies:
@@ -73,7 +81,10 @@ class TfliteProgram(Program):
         for operator in graph.operators:
             _translate(body, operator)
         results = tuple(body.stored(index) for index in outputs)
-        return program.Body(name, body.nodes, tuple(arguments), results, ())
+        if body.variables and name != _MAIN:
+            raise UnsupportedError(f"{name} keeps tensors from call to call, which is not supported in a sub graph")
+        self.variables.update(body.variables)
+        return program.Body(name, body.nodes, tuple(arguments), results, tuple(body.writes))
 
 
 def _source(model: ModelFile, asked: object) -> Source:
@@ -83,12 +94,13 @@ def _source(model: ModelFile, asked: object) -> Source:
     index, inputs, outputs = _signature(model, asked) or (0, *_unnamed(model.graphs[0]))
     graph = model.graphs[index]
     found = TfliteProgram(model)
-    body = found.translated(graph, "main", list(inputs.values()), list(outputs.values()))
+    body = found.translated(graph, _MAIN, list(inputs.values()), list(outputs.values()))
     declared = []
     for name, index in inputs.items():
         tensor = graph.tensors[index]
         declared.append(Input(name, NUMBERS[tensor.dtype.name], tensor.shape))
-    return Source("model", found, body, declared, _convention(list(inputs), list(outputs), bool(model.signatures)))
+    convention = _convention(list(inputs), list(outputs), bool(model.signatures))
+    return Source("model", found, body, declared, convention, handles=found.variables)
 
 
 def _unnamed(graph: SubGraph) -> tuple[dict[str, int], dict[str, int]]:
