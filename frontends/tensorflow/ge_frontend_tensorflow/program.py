@@ -233,6 +233,10 @@ def count_of(proto: Message, attribute: str) -> int:
         ModelImportError: the attribute is missing or negative.
     """
     if attribute not in proto.attr:
+        known = described(proto.op)
+        default = None if known is None else known.defaults.get(attribute)
+        if isinstance(default, int | list):
+            return default if isinstance(default, int) else len(default)
         raise ModelImportError(f"{proto.op} {proto.name!r} has no attribute {attribute}")
     value = proto.attr[attribute]
     count = int(value.i) if value.WhichOneof("value") == "i" else len(value.list.type)

@@ -20,6 +20,7 @@ from ge_core.errors import InputError, ModelImportError, OptionError
 from ge_core.plugins import host
 from ge_core.reference.interpret import interpret
 from ge_frontend_tensorflow.importer import import_model
+from ge_frontend_tensorflow.messages import message_class
 
 X = np.random.default_rng(0).standard_normal((2, 8, 8, 3)).astype(np.float32)
 
@@ -161,6 +162,48 @@ def test_variables_of_tensorflow_1(tmp_path):
     imported = import_model(tmp_path / "old")
     np.testing.assert_allclose(interpret(imported.graph, [np.eye(2, dtype=np.float32)])[0][0], [[6, 8], [8, 10]])
     assert imported.graph.states == []
+
+
+def test_nodes_of_optimised_graphs(tmp_path):
+    proto = message_class("GraphDef")()
+    weights = np.random.default_rng(1).standard_normal((3, 3, 3, 4)).astype(np.float32)
+    bias = np.array([1.0, -1.0, 0.5, 0.0], np.float32)
+    x = proto.node.add(name="x", op="Placeholder")
+    x.attr["dtype"].type = 1
+    for size in X.shape:
+        x.attr["shape"].shape.dim.add(size=size)
+    for name, array in (("w", weights), ("b", bias), ("m", weights[0, 0])):
+        value = proto.node.add(name=name, op="Const").attr["value"].tensor
+        value.dtype, value.tensor_content = 1, array.tobytes()
+        for size in array.shape:
+            value.tensor_shape.dim.add(size=size)
+
+    def fused(name, op, source, weight, activation):
+        node = proto.node.add(name=name, op=op, input=[source, weight, "b"])
+        node.attr["fused_ops"].list.s.extend([b"BiasAdd", activation])
+        node.attr["TArgs"].list.type.append(1)
+        node.attr["num_args"].i = 1
+        node.attr["T"].type = 1
+        return node
+
+    for activation in (b"Relu", b"Relu6", b"Elu", b"LeakyRelu"):
+        node = fused(f"conv{activation.decode()}", "_FusedConv2D", "x", "w", activation)
+        node.attr["strides"].list.i.extend([1, 2, 2, 1])
+        node.attr["padding"].s = b"SAME"
+    node = proto.node.add(name="r", op="Mean", input=["x", "axes"])
+    node.attr["T"].type = 1
+    value = proto.node.add(name="axes", op="Const").attr["value"].tensor
+    value.dtype, value.tensor_content = 3, np.array([1, 2], np.int32).tobytes()
+    value.tensor_shape.dim.add(size=2)
+    fused("product", "_FusedMatMul", "r", "m", b"Tanh")
+    path = tmp_path / "optimised.pb"
+    path.write_bytes(proto.SerializeToString())
+    outputs = interpret(import_model(path).graph, [X])[0]
+    conv = tf.nn.bias_add(tf.nn.conv2d(X, weights, 2, "SAME"), bias)
+    expected = [tf.nn.relu(conv), tf.nn.relu6(conv), tf.nn.elu(conv), tf.nn.leaky_relu(conv, 0.2)]
+    expected.append(tf.tanh(tf.matmul(tf.reduce_mean(X, [1, 2]), weights[0, 0]) + bias))
+    for ours, theirs in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_loops_of_tensorflow_1_are_refused(tmp_path):

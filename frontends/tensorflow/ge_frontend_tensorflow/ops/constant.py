@@ -17,11 +17,9 @@ from ..tensor_proto import constant_of_proto
 from ..variables import Variable
 
 
-@tf_op("Const", "HostConst", raw=True)
+@tf_op("Const", raw=True)
 def const(c: Call) -> Any:
-    """Const() -> output; value, dtype
-    HostConst() -> output; value, dtype
-    """
+    """Const() -> output; value, dtype"""
     proto = c.attr("value")
     constant = constant_of_proto(proto, c.node.name)
     if constant.type.dtype.kind == "complex":
@@ -36,7 +34,7 @@ def const(c: Call) -> Any:
 
 @tf_op(
     "Identity", "StopGradient", "PreventGradient", "CheckNumerics", "CheckNumericsV2", "Snapshot", "GuaranteeConst",
-    "DeepCopy", "PlaceholderWithDefault", "Copy", "CopyHost", raw=True,
+    "DeepCopy", "PlaceholderWithDefault", raw=True,
 )  # fmt: skip
 def identity(c: Call, input: Any) -> Any:
     """Identity(input) -> output; T
@@ -48,8 +46,6 @@ def identity(c: Call, input: Any) -> Any:
     GuaranteeConst(input) -> output; T
     DeepCopy(x) -> y; T
     PlaceholderWithDefault(input) -> output; dtype, shape
-    Copy(input) -> output; T, tensor_name, debug_ops_spec
-    CopyHost(input) -> output; T, tensor_name, debug_ops_spec
     """
     return input
 
@@ -58,12 +54,6 @@ def identity(c: Call, input: Any) -> Any:
 def read_variable(c: Call, resource: Any) -> Value:
     """ReadVariableOp(resource) -> value; dtype"""
     return c.converter.store.read(_variable(c, resource))
-
-
-@tf_op("DisableCopyOnRead", raw=True)
-def disable_copy_on_read(c: Call, resource: Any) -> list[Any]:
-    """DisableCopyOnRead(resource)"""
-    return []
 
 
 def _variable(c: Call, resource: Any) -> Variable:
@@ -81,22 +71,18 @@ def var_handle(c: Call) -> Variable:
     return c.converter.handles[name]
 
 
-@tf_op("VariableV2", "Variable", raw=True)
+@tf_op("VariableV2", raw=True)
 def variable_v2(c: Call) -> Value:
-    """VariableV2() -> ref; shape, dtype, container, shared_name
-    Variable() -> ref; shape, dtype, container, shared_name
-    """
+    """VariableV2() -> ref; shape, dtype, container, shared_name"""
     name = c.node.name
     if name not in c.converter.handles:
         raise ModelImportError(f"nothing holds a value of the variable {name!r}", where=c.loc)
     return c.converter.store.read(c.converter.handles[name])
 
 
-@tf_op("VarIsInitializedOp", "IsVariableInitialized", raw=True)
+@tf_op("VarIsInitializedOp", raw=True)
 def is_initialized(c: Call, resource: Any) -> Value:
-    """VarIsInitializedOp(resource) -> is_initialized
-    IsVariableInitialized(ref) -> is_initialized; dtype
-    """
+    """VarIsInitializedOp(resource) -> is_initialized"""
     return c.b.constant(True)
 
 
@@ -282,15 +268,6 @@ def zeros_like(c: Call, x: Any) -> Any:
 def ones_like(c: Call, x: Value) -> Value:
     """OnesLike(x) -> y; T"""
     return c.full(x.shape, 1, x.dtype)
-
-
-@tf_op("FakeParam", raw=True)
-def fake_param(c: Call) -> Any:
-    """FakeParam() -> output; dtype, shape"""
-    shape = c.attr("shape")
-    if shape is None or None in shape:
-        shape = tuple(size or 0 for size in shape or ())
-    return c.full(shape, 0, dtype_of(c.attr("dtype"), c.name))
 
 
 @tf_op("EnsureShape")

@@ -72,13 +72,6 @@ def quantize_and_dequantize_v3(c: Call, input: Value, input_min: Value, input_ma
     return _through_levels(c, input, input_min, input_max, c.whole(num_bits, "a number of bits"))
 
 
-@tf_op("QuantizeAndDequantize")
-def quantize_and_dequantize_v1(c: Call, input: Value) -> Value:
-    """QuantizeAndDequantize(input) -> output; signed_input, num_bits, range_given, input_min, input_max, T"""
-    low, high = (c.like(c.attr(n), input) for n in ("input_min", "input_max"))
-    return _through_levels(c, input, low, high, c.attr("num_bits"))
-
-
 def _through_levels(c: Call, x: Value, low: Value, high: Value, bits: int) -> Value:
     b = c.b
     known = c.known.attributes

@@ -172,6 +172,16 @@ RESOURCES: dict[str, list[Variant]] = {
         _variable(lambda w, x: R.VarIsInitializedOp(resource=w.handle) & (x > 0), s, f(2))
         for s in (BASE, BASE[0], BASE[:1])
     ],
+    "ResourceCountUpTo": [
+        _variable(
+            lambda w, x, n=n: R.ResourceCountUpTo(resource=w.handle, limit=n, T=w.dtype) + tf.cast(x, w.dtype), s, i(2)
+        )
+        for n, s in ((5, np.int32(0)), (5, np.int64(4)), (100, np.int32(7)))
+    ],
+    "DeviceIndex": [
+        within(lambda x, n=n: R.DeviceIndex(device_names=n) + x, i(2))
+        for n in (["GPU", "CPU"], ["CPU"], ["CPU", "GPU"])
+    ],
     "ResourceGather": [
         _variable(lambda w, n: tf.gather(w, n), BASE, ROW),
         _variable(lambda w, n: tf.gather(w, n), BASE, i(2, 2, low=0, high=4), open_sizes=True),
