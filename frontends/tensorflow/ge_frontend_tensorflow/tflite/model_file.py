@@ -263,7 +263,7 @@ class _Reader:
     def _bytes(self, buffer: Table) -> np.ndarray | None:
         data = buffer.get("data")
         if data is not None and len(data):
-            return data  # type: ignore[no-any-return]
+            return data
         offset, size = int(buffer.get("offset")), int(buffer.get("size"))
         if offset <= 1:  # 0 and 1 stand for no data behind the FlatBuffer
             return None

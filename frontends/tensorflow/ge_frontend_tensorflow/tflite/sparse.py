@@ -89,7 +89,7 @@ def _vector(level: Table, field: str, name: str) -> np.ndarray:
     values = None if table is None else table.get("values")
     if values is None:
         raise _damaged(name, field)
-    return values.astype(np.int64)  # type: ignore[no-any-return]
+    return values.astype(np.int64)
 
 
 def _ints(table: Table, field: str) -> list[int]:
