@@ -23,8 +23,8 @@ _REPORT_IT = "this is a fault of the Paddle frontend; please report it"
 # Operators whose results Paddle declares with another element type than they have.
 _MISDECLARED = frozenset(
     {
-        "accuracy", "all", "any", "ctc_align", "dequantize_abs_max", "equal_all", "im2sequence", "slogdet", "unique",
-        "unique_consecutive",
+        "accuracy", "all", "any", "ctc_align", "dequantize_abs_max", "equal_all", "exp", "expm1", "im2sequence",
+        "slogdet", "unique", "unique_consecutive",
     }
 )  # fmt: skip
 # Operators whose results Paddle declares with another shape than they have.

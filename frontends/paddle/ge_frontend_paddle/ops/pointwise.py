@@ -7,7 +7,7 @@ import math
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
 
-from ..call import BOOL, Call
+from ..call import BOOL, FLOAT32, Call
 from ..registry import pd
 
 # Operators that are one operator of the graph.
@@ -57,7 +57,9 @@ def unary(c: Call, x: Value) -> Value:
     softsign(x) -> out
     rint(x) -> out
     """
-    return c.b.op(_SAME[c.name], c.cast(x, c.dtype()))
+    kind = c.dtype()
+    # of integers Paddle computes float32, whatever it declares
+    return c.b.op(_SAME[c.name], c.cast(x, kind if kind.is_float else FLOAT32))
 
 
 @pd(*_KEEP_INTEGERS)
