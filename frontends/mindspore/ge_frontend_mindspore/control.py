@@ -9,61 +9,26 @@ Behind the loop the exit that was taken goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ge_core.errors import UnsupportedError
 from ge_core.ir.builder import Builder
-from ge_core.ir.dims import Dim, Size
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Region, Value
+from ge_core.ir.graph import Value
 from ge_core.ir.location import Location
-from ge_core.ir.types import TensorType, Type
 
-from .call import number_type
+from .branches import Side, join
+from .loops import MOST_EXITS, Loop, Round, by_exit
 from .memory import Memory, Ref
 from .program import Function, Step
-from .values import Choice, Closure, Result, as_value, is_tensor, mapped, same
+from .values import Choice, Closure, Result, as_value, mapped
 
 if TYPE_CHECKING:
     from .convert import Converter
 
 _DEEPEST = 120
-_MOST_TRIALS = 64
-_MOST_EXITS = 8
-_BOOL, _INT64 = DType.of("bool"), DType.of("int64")
-
-Side = Callable[[Builder, Memory], Result]
-
-
-class _Hole:
-    """Stands for what a side of a choice leaves open: any value will do, since nobody reads it."""
-
-
-HOLE = _Hole()
-
-
-@dataclass(eq=False)
-class Round:
-    """A round of a loop while it is converted.
-
-    Attributes:
-        header: the function that the next round begins with.
-        active: the headers of this loop and of those around it.
-        exits: the closures that leave the loop, by the function's name, in the order in which they are found.
-        carried: what the loop carries at the start of the round: the body's arguments, the first exit's, and by
-            exit the arguments of the further ones.
-    """
-
-    header: str
-    active: frozenset[str]
-    outer: Round | None
-    exits: dict[str, int] = field(default_factory=dict)
-    carried: tuple[Result, Result, dict[int, Result]] = ((), (), {})
-    body: str = ""
-    leave: str = ""
-    first: bool = True
+_BOOL = DType.of("bool")
 
 
 class Control:
@@ -161,8 +126,7 @@ class Control:
         with b.at(loc):
             truth = self._truth(b, condition)
             rest: Side = lambda inner, held: self.select(inner, conditions[1:], sides[1:], held, loc, round)  # noqa: E731
-            made = [_Branch(b, side, memory) for side in (sides[0], rest)]
-            return self._join(b, truth, made, memory, round)
+            return join(b, truth, (sides[0], rest), memory)
 
     def _truth(self, b: Builder, condition: Result) -> Value:
         value = as_value(b, condition, Memory())
@@ -170,67 +134,17 @@ class Control:
             value = b.Cast(value, to=_BOOL)
         return value if value.tensor.shape == () else b.Reshape(value, b.ints([]))
 
-    def _join(self, b: Builder, truth: Value, made: Sequence[_Branch], memory: Memory, round: Round | None) -> Result:
-        """One If of two branches: an output for each part in which their results differ, and for each write."""
-        outputs: list[tuple[Value, Value]] = []
-        result = self._merge(made, made[0].result, made[1].result, outputs)
-        places = list(dict.fromkeys(r for branch in made for r in branch.memory.written(memory)))
-        first = len(outputs)
-        for place in places:
-            outputs.append((made[0].memory.read(place), made[1].memory.read(place)))
-        if not outputs:
-            for branch in made:
-                branch.region.drop()
-            return result
-        for k, branch in enumerate(made):
-            branch.builder.outputs(*(pair[k] for pair in outputs))
-        found = b.If(truth, then_branch=made[0].region, else_branch=made[1].region, num_outputs=len(outputs))
-        values = found if isinstance(found, tuple) else (found,)
-        for place, value in zip(places, values[first:], strict=True):
-            memory.write(place, value)
-        return mapped(lambda x: values[x.index] if isinstance(x, _Slot) else x, result)
-
-    def _merge(self, made: Sequence[_Branch], a: Result, b: Result, outputs: list[tuple[Value, Value]]) -> Result:
-        """What two branches give as one: parts that differ become slots of `outputs`."""
-        if same(a, b):
-            return a
-        if a is HOLE or b is HOLE:
-            if isinstance(a, tuple) or isinstance(b, tuple):
-                whole = b if a is HOLE else a
-                holes = mapped(lambda _: HOLE, whole)
-                return self._merge(made, holes if a is HOLE else a, holes if b is HOLE else b, outputs)
-            k = 0 if b is HOLE else 1
-            given = (a, b)[k]
-            if not is_tensor(given):
-                return given
-            value = as_value(made[k].builder, given, made[k].memory)
-            blank = _blank(made[1 - k].builder, value.tensor)
-            outputs.append((value, blank) if k == 0 else (blank, value))
-            return _Slot(len(outputs) - 1)
-        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-            return tuple(self._merge(made, x, y, outputs) for x, y in zip(a, b, strict=True))
-        if isinstance(a, Closure) and isinstance(b, Closure) and a.function == b.function:
-            return Closure(a.function, self._merge(made, a.arguments, b.arguments, outputs))
-        if not (is_tensor(a) and is_tensor(b)):
-            raise UnsupportedError(f"branches that give {_kind(a)} and {_kind(b)} are not supported")
-        left = as_value(made[0].builder, a, made[0].memory, _dtype_of(b))
-        right = as_value(made[1].builder, b, made[1].memory, left.dtype)
-        if left.dtype != right.dtype:
-            raise UnsupportedError(f"branches that give {left.dtype} and {right.dtype} are not supported")
-        outputs.append((left, right))
-        return _Slot(len(outputs) - 1)
-
     # Loops. What a round ends with is a tuple (whether it goes on, the body's arguments, the first exit's, the
     # number of the exit, arguments by exit).
 
     def _exit(self, target: Closure, memory: Memory, round: Round) -> Result:
         """Leave the loop by an exit of the body."""
         number = round.exits.setdefault(target.function, len(round.exits) + 1)
-        if number > _MOST_EXITS:
-            raise UnsupportedError(f"a loop with more than {_MOST_EXITS} ways out is not supported")
+        if number > MOST_EXITS:
+            raise UnsupportedError(f"a loop with more than {MOST_EXITS} ways out is not supported")
         body, leave, further = round.carried
         arguments = tuple(self._portable(x, memory) for x in target.arguments)
-        return (False, body, leave, number, _by_exit({**further, number: arguments}))
+        return (False, body, leave, number, by_exit({**further, number: arguments}))
 
     def _portable(self, x: Result, memory: Memory) -> Result:
         """An argument as it can leave a loop: tensors that the loop itself made are values."""
@@ -243,7 +157,7 @@ class Control:
     def _again(self, b: Builder, target: Closure, memory: Memory, round: Round, step: Step) -> Result:
         """The next round: the header up to its choice."""
         goes_on, body, leave = self._head(b, target, memory, round, step)
-        return (goes_on, body, leave, 0, _by_exit(round.carried[2]))
+        return (goes_on, body, leave, 0, by_exit(round.carried[2]))
 
     def _head(
         self, b: Builder, target: Closure, memory: Memory, round: Round, step: Step
@@ -280,7 +194,8 @@ class Control:
             start = self._head(b, target, memory, round, step)
             if start[0] is False:
                 return self._leave(b, Closure(round.leave, start[2]), memory, step, outer)
-            loop = _Loop(self, round, start, memory, step)
+            run: Side = lambda inner, held: self.round(inner, held, round, step)  # noqa: E731
+            loop = Loop(run, round, start, memory, step)
             loop.settle(b)
             body, leave, number, further = loop.build(b, memory)
         closures = [Closure(round.leave, leave)]
@@ -303,197 +218,5 @@ class Control:
         return self.call(b, Closure(round.body, round.carried[0]), memory, step, round)
 
 
-class _Branch:
-    """One side of a choice, converted into a region."""
-
-    def __init__(self, b: Builder, side: Side, memory: Memory) -> None:
-        self.memory = memory.copy()
-        self.builder: Builder = b
-        self.result: Result = None
-
-        def body(inner: Builder) -> list[Value]:
-            self.builder = inner
-            self.result = side(inner, self.memory)
-            return []
-
-        self.region: Region = b.region([], body)
-
-
-@dataclass(frozen=True)
-class _Slot:
-    index: int
-
-
-class _Loop:
-    """One loop: finds what it has to carry, then builds it.
-
-    Args:
-        start: whether the first round runs, the body's arguments and the first exit's.
-        memory: what places hold in front of the loop.
-    """
-
-    def __init__(
-        self, control: Control, round: Round, start: tuple[Result, Result, Result], memory: Memory, step: Step
-    ) -> None:
-        self._control, self._round, self._step = control, round, step
-        self._condition = start[0]
-        self._start: Result = (start[1], start[2])
-        self._blank: dict[int, Result] = {}
-        self._memory = memory
-        self._slots: set[tuple[int, ...]] = set()
-        self._places: list[Ref] = []
-
-    def settle(self, b: Builder) -> None:
-        """Convert rounds on trial until nothing is added to what the loop carries."""
-        for _ in range(_MOST_TRIALS):
-            before = (len(self._slots), len(self._places), len(self._blank))
-            held = self._trial(b)
-            self._learn(b, held)
-            if before == (len(self._slots), len(self._places), len(self._blank)):
-                return
-        raise UnsupportedError("a loop that carries too much is not supported", where=self._step.location())
-
-    def _trial(self, b: Builder) -> dict[str, Any]:
-        held: dict[str, Any] = {}
-        b.region(self._params(b), lambda r, *state: self._outputs(r, state, held)).drop()
-        return held
-
-    def build(self, b: Builder, memory: Memory) -> tuple[Result, Result, Result, dict[int, Result]]:
-        """The loop; what it carries at its end."""
-        init = [self._initial(b, path) for path in self._paths()]
-        init += [self._memory.read(place) for place in self._places]
-        condition = self._condition
-        if isinstance(condition, bool):
-            condition = b.constant(condition, _BOOL)
-        if not init:
-            raise UnsupportedError("a loop that changes nothing is not supported", where=self._step.location())
-        held: dict[str, Any] = {}
-        found = b.Loop(None, condition, init, body=lambda r, i, go, *state: self._outputs(r, (i, go, *state), held))
-        values = list(found) if isinstance(found, tuple) else [found]
-        for place, value in zip(self._places, values[len(init) - len(self._places) :], strict=True):
-            memory.write(place, value)
-        (body, leave), number, further = self._carried(values)
-        return body, leave, number, further
-
-    def _paths(self) -> list[tuple[int, ...]]:
-        return sorted(self._slots)
-
-    def _tree(self) -> Result:
-        """What the loop starts with: arguments, the number of the exit, arguments of further exits."""
-        return (*self._start, 0, _by_exit(self._blank))
-
-    def _params(self, b: Builder) -> list[tuple[str, Type]]:
-        params: list[tuple[str, Type]] = [("i", TensorType(_INT64, ())), ("cond", TensorType(_BOOL, ()))]
-        params += [("s", self._initial(b, path).type) for path in self._paths()]
-        return params + [("p", self._memory.read(place).type) for place in self._places]
-
-    def _initial(self, b: Builder, path: tuple[int, ...]) -> Value:
-        return as_value(b, _at(self._tree(), path), self._memory)
-
-    def _carried(self, state: Sequence[Value]) -> tuple[tuple[Result, Result], Result, dict[int, Result]]:
-        tree = self._tree()
-        for path, value in zip(self._paths(), state, strict=False):
-            tree = _with(tree, path, value)
-        body, leave, number, further = tree
-        return (body, leave), number, dict(enumerate(further, 1))
-
-    def _outputs(self, r: Builder, state: Sequence[Value], held: dict[str, Any]) -> list[Value]:
-        carried = list(state[2:])
-        memory = self._memory.copy()
-        count = len(self._slots)
-        for place, value in zip(self._places, carried[count:], strict=True):
-            memory.write(place, value)
-        (body, leave), number, further = self._carried(carried)
-        self._round.carried = (body, leave, {k: v for k, v in further.items() if v is not HOLE})
-        before = memory.copy()
-        goes_on, *result = self._control.round(r, memory, self._round, self._step)
-        held.update(result=tuple(result), memory=memory, before=before, carried=(body, leave, number, further))
-        values = [self._final(r, path, tuple(result), memory) for path in self._paths()]
-        values += [memory.read(place) for place in self._places]
-        go = r.constant(goes_on, _BOOL) if isinstance(goes_on, bool) else goes_on
-        return [go, *values]
-
-    def _final(self, r: Builder, path: tuple[int, ...], result: Result, memory: Memory) -> Value:
-        found = _at(result, path)
-        dtype = _dtype_of(_at(self._tree(), path))
-        if found is HOLE:
-            return _blank(r, as_value(r, _at(self._tree(), path), self._memory).tensor)
-        return as_value(r, found, memory, dtype)
-
-    def _learn(self, b: Builder, held: dict[str, Any]) -> None:
-        """Take into what the loop carries all that a round on trial changed."""
-        body, leave, number, further = held["carried"]
-        before = (body, leave, number, _by_exit(further))
-        result = held["result"]
-        for k, arguments in enumerate(result[3], 1):
-            if k not in self._blank and arguments is not HOLE:
-                self._blank[k] = mapped(lambda x: _blank_of(b, x, held["memory"]), arguments)
-        self._compare(before, result, (), held)
-        for place in held["memory"].written(held["before"]):
-            if self._memory.knows(place) and place not in self._places:
-                self._places.append(place)
-
-    def _compare(self, a: Result, b: Result, path: tuple[int, ...], held: dict[str, Any]) -> None:
-        if same(a, b) or a is HOLE or b is HOLE or path in self._slots:
-            return
-        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-            for k, (x, y) in enumerate(zip(a, b, strict=True)):
-                self._compare(x, y, (*path, k), held)
-            return
-        if not (is_tensor(a) and is_tensor(b)):
-            raise UnsupportedError(
-                f"a loop in which {_kind(a)} becomes {_kind(b)} is not supported", where=self._step.location()
-            )
-        self._slots.add(path)
-
-
-def _by_exit(further: dict[int, Result]) -> tuple[Result, ...]:
-    return tuple(further.get(k, HOLE) for k in range(1, _MOST_EXITS + 1))
-
-
-def _at(tree: Result, path: Sequence[int]) -> Result:
-    for k in path:
-        if tree is HOLE or k >= len(tree):
-            return HOLE
-        tree = tree[k]
-    return tree
-
-
-def _with(tree: Result, path: Sequence[int], value: Result) -> Result:
-    if not path:
-        return value
-    return tuple(_with(x, path[1:], value) if k == path[0] else x for k, x in enumerate(tree))
-
-
-def _dtype_of(x: Result) -> DType | None:
-    if isinstance(x, Value):
-        return x.dtype
-    return number_type(x) if isinstance(x, (bool, int, float, Dim)) else None
-
-
-def _blank(b: Builder, type: TensorType) -> Value:
-    """A tensor of zeros of a type; its sizes are read where it is built."""
-    zero = b.constant(0, type.dtype)
-    return b.Expand(zero, b.ints(_outside(type.shape))) if type.shape else zero
-
-
-def _blank_of(b: Builder, x: Result, memory: Memory) -> Result:
-    if isinstance(x, Ref):
-        x = memory.read(x) if x.first is None else x
-    return _blank(b, x.tensor) if isinstance(x, Value) else x
-
-
-def _outside(shape: Sequence[Size] | None) -> Sequence[Size]:
-    if shape is None:
-        raise UnsupportedError("a value of unknown rank that leaves a loop is not supported")
-    return shape
-
-
 def _equal(b: Builder, number: Result, n: int) -> Result:
     return number == n if isinstance(number, int) else b.Equal(number, n)
-
-
-def _kind(x: Result) -> str:
-    if isinstance(x, tuple):
-        return f"{len(x)} values"
-    return "a tensor" if is_tensor(x) else "a function" if isinstance(x, Closure) else repr(x)

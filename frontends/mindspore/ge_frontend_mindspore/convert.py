@@ -16,9 +16,10 @@ from ge_core.ir.graph import Graph, State, Value
 from ge_core.ir.types import TensorType
 
 from .call import Call
-from .control import Control, Round
+from .control import Control
 from .findings import Finding, place
 from .literals import MONAD, Described
+from .loops import Round
 from .memory import Memory, Ref
 from .messages import damaged
 from .program import MAKE_TUPLE, SWITCH_LAYER, TUPLE_ITEM, Function, Program, Step
