@@ -210,6 +210,14 @@ def test_pads_of_axes_of_any_size(mode: str) -> None:
         executable(graph, CpuBackend()).run([data(2, 0)], StateStore(graph.states))
 
 
+def test_results_are_written_beside_empty_ones() -> None:
+    """A part of size 1 next to one of size 0, and a sum over an axis that may be empty next to its elements."""
+    graph = model(lambda b, x: tuple(b.Split(x, b.ints(0, 1, 2), axis=1, num_outputs=3)), (2, 3, 4))
+    check_native(graph, [[data(2, 3, 4)]])
+    graph = model(lambda b, x: (b.Exp(x), b.ReduceSum(x, b.ints(1), keepdims=1)), (2, symbol("n", 0)))
+    check_native(graph, [[data(2, n)] for n in (0, 1, 5)])
+
+
 def test_resized_axes_may_be_empty() -> None:
     scales = np.array([1, 2, 1.7], np.float32)
     for mode in ("nearest", "linear"):

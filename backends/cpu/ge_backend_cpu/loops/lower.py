@@ -228,10 +228,16 @@ def _same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
 
 
 def _reduced_form(small: Tensor, large: Tensor) -> bool:
-    """Whether a result has the shape of another one with some dims of size 1."""
+    """Whether a result has the shape of another one with some dims of size 1, and is written wherever that one is.
+
+    Where the other one may have no element, nothing would be written.
+    """
     if small.rank != large.rank or small.rank == 0:
         return False
-    return all(a == 1 or dims.equal(a, b) is True for a, b in zip(small.shape, large.shape, strict=True))
+    return all(
+        dims.equal(a, b) is True or (a == 1 and (dims.bounds(b)[0] or 0) >= 1)
+        for a, b in zip(small.shape, large.shape, strict=True)
+    )
 
 
 def _reduced_index(domain: Domain, small: Shape) -> Index:
