@@ -276,6 +276,7 @@ prior_box = prior_box(Input, Image; min_sizes, max_sizes, aspect_ratios, varianc
 anchor_generator = anchor_generator(Input; anchor_sizes, aspect_ratios, variances, stride, offset) -> Anchors, Variances
 box_coder = box_coder(PriorBox, PriorBoxVar, TargetBox; code_type, box_normalized, axis, variance) -> OutputBox
 box_clip = box_clip(Input, ImInfo) -> Output
+multiclass_nms3 = multiclass_nms3(BBoxes, Scores, RoisNum; score_threshold, nms_top_k, keep_top_k, nms_threshold, normalized, nms_eta, background_label) -> Out, Index, NmsRoisNum
 label_smooth = label_smooth(X, PriorDist; epsilon) -> Out
 write_to_array = legacy_write_to_array(Out, X, I) -> Out
 read_from_array = array_read(X, I) -> Out

@@ -73,6 +73,7 @@ _IN_ORDER = np.array([[0, 0, 4, 4], [0, 0, 4, 3.5], [5, 5, 9, 9], [1, 1, 4, 4], 
 
 REGIONS = {
     "nms": [v(lambda x, t=t: paddle.vision.ops.nms(x, t), _IN_ORDER) for t in (0.3, 0.5, 0.9)],
+    "multiclass_nms3": [v(lambda x, s, t=t, k=k, n=n, g=g: C.multiclass_nms3(x, s, None, 0.1, t, k, 0.4, n, 1.0, g), np.sort(f32(2, 8, 4, low=0, high=9), axis=2)[:, :, [0, 1, 2, 3]], f32(2, 3, 8, low=0, high=1, seed=1)) for t, k, n, g in ((100, 100, True, -1), (4, 5, True, -1), (100, 6, False, 0), (-1, -1, True, 1))],
     "roi_align": [v(lambda x, b, n: paddle.vision.ops.roi_align(x, b, n, 2), IMAGE, _BOXES, _COUNTS), v(lambda x, b, n: paddle.vision.ops.roi_align(x, b, n, (3, 2), 0.5, 2), IMAGE, _BOXES, _COUNTS), v(lambda x, b, n: paddle.vision.ops.roi_align(x, b, n, 2, 1.0, -1, False), IMAGE, _BOXES, _COUNTS)],
     "roi_pool": [v(lambda x, b, n: paddle.vision.ops.roi_pool(x, b, n, 2), IMAGE, _BOXES, _COUNTS), v(lambda x, b, n: paddle.vision.ops.roi_pool(x, b, n, (3, 2), 0.5), IMAGE, _BOXES, _COUNTS), v(lambda x, b, n: paddle.vision.ops.roi_pool(x, b, n, 1), IMAGE, _BOXES, _COUNTS)],
     "psroi_pool": [v(lambda x, b, n: paddle.vision.ops.psroi_pool(x, b, n, 2), f32(2, 8, 7, 6), _BOXES, _COUNTS), v(lambda x, b, n: paddle.vision.ops.psroi_pool(x, b, n, 2, 0.5), f32(2, 12, 7, 6), _BOXES, _COUNTS), v(lambda x, b, n: paddle.vision.ops.psroi_pool(x, b, n, 1), f32(2, 3, 7, 6), _BOXES, _COUNTS)],
