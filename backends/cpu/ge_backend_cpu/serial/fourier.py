@@ -1,7 +1,8 @@
 """Discrete Fourier transforms of any length, in float64.
 
 With n = r m, X[r t + q] is the transform of length m of z_q[k] = w_n^(k q) sum_p x[k + p m] w_r^(p q): one round for
-each prime factor r of n, each from one buffer into the other (Stockham's order, so that nothing is permuted).
+each factor r of n (4, then primes), each from one buffer into the other (Stockham's order, so that nothing is
+permuted).
 """
 
 from __future__ import annotations
@@ -85,16 +86,18 @@ def _load(c: Code, parameters: Mapping[str, Any], row: Array, window: list[Array
 def _transformed(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
     """Where the transform begins in the workspace: in one of its two buffers."""
     here, there = c.variable(0), c.variable(n * 2)
-    size, stride, radix = c.variable(n), c.variable(1), c.variable(2)
+    size, stride, prime = c.variable(n), c.variable(1), c.variable(2)
     with c.repeat(lambda: size.value > 1):
-        # the next prime factor; what has none up to its root is prime itself
-        with c.repeat(lambda: (size.value % radix.value).differs(0)):
-            radix.value = radix.value + 1
-            with c.when(radix.value * radix.value > size.value):
-                radix.value = size.value
-        _round(c, mine, roots, n, (here.value, there.value), size.value, stride.value, radix.value)
-        size.value = size.value // radix.value
-        stride.value = stride.value * radix.value
+        by_four = (size.value % 4).equals(0)
+        # else the next prime factor; what has none up to its root is prime itself
+        with c.repeat(lambda: ~by_four & (size.value % prime.value).differs(0)):
+            prime.value = prime.value + 1
+            with c.when(prime.value * prime.value > size.value):
+                prime.value = size.value
+        radix = by_four.choose(4, prime.value)
+        _round(c, mine, roots, n, (here.value, there.value), size.value, stride.value, radix)
+        size.value = size.value // radix
+        stride.value = stride.value * radix
         here.value, there.value = there.value, here.value
     return here
 
@@ -106,13 +109,16 @@ def _round(
     rest, turn = size // radix, n // radix
     with c.count(0, rest) as k, c.count(0, radix) as q:
         out = (k * radix + q) * stride
-        with c.count(0, stride) as s:
-            target[out + s], target[out + s + n] = c.number(0.0, float64), c.number(0.0, float64)
+        root = c.variable(k * q * stride)
         with c.count(0, radix) as p:
-            root = (k * q * stride + (p * q) % radix * turn) % n
-            real, imaginary = roots[root], roots[root + n]
+            real, imaginary = roots[root.value], roots[root.value + n]
             begin = (k + p * rest) * stride
+            later = p > 0
             with c.count(0, stride) as s:
                 a, b = source[begin + s], source[begin + s + n]
-                target[out + s] = target[out + s] + (a * real - b * imaginary)
-                target[out + s + n] = target[out + s + n] + (a * imaginary + b * real)
+                x, y = a * real - b * imaginary, a * imaginary + b * real
+                old = [later.choose(target[out + s + part], 0.0) for part in (c.integer(0), n)]
+                target[out + s], target[out + s + n] = old[0] + x, old[1] + y
+            # the power k q of a root of order `size`, then those of w_r: always below n
+            following = root.value + q * turn
+            root.value = (following >= n).choose(following - n, following)
