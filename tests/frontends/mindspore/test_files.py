@@ -114,10 +114,10 @@ def test_weights_are_mapped_and_not_read(tmp_path):
     path.write_bytes(model.SerializeToString())
     with open(tmp_path / "data_0", "wb") as file:
         file.truncate(64 + 1_200_000_000)  # takes no room
-    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     graph = ge_core.import_model(str(path))
     array = next(iter(graph.constants)).constant.array()
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert array.shape == (300_000_000,) and not array.flags.owndata
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
 
