@@ -108,7 +108,8 @@ def layer_norm(
     # ONNX gives the inverse of the deviation
     variance = c.b.Sub(c.b.Reciprocal(c.b.Mul(deviation, deviation)), c.scalar(epsilon, deviation.dtype))
     shape = lead if len(c.result_tensor(1).shape) == 1 else x.shape[:begin_norm_axis]
-    return y, c.reshape(mean, shape), c.reshape(variance, shape)
+    mean, variance = (c.reshape(c.cast(v, c.dtype(1)), shape) for v in (mean, variance))
+    return y, mean, variance
 
 
 @pd("group_norm")
