@@ -67,6 +67,24 @@ def _mutations(results: dict[str, Any]) -> str:
     return table(results)
 
 
+def _tensorflow_files(results: dict[str, Any]) -> str:
+    from bench.tensorflow_files import table
+
+    return table(results["models"])
+
+
+def _ascend(results: dict[str, Any]) -> str:
+    from bench.zoo_ascend import table
+
+    return table(results)
+
+
+def _seed_tables(results: dict[str, Any]) -> str:
+    from bench.seed_tables import tables
+
+    return tables(results)
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "memory": ("memory.json", _memory),
     "scale": ("scale.json", _scale),
@@ -74,6 +92,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "zoo_torch": ("zoo_torch.json", _zoo("torch", "PyTorch")),
     "zoo_tensorflow": ("zoo_tensorflow.json", _zoo("tensorflow", "TensorFlow")),
     "zoo_paddle": ("zoo_paddle.json", _zoo("paddle", "Paddle")),
+    "tensorflow_files": ("tensorflow_files.json", _tensorflow_files),
+    "zoo_ascend": ("zoo_ascend.json", _ascend),
+    "seed_tables": ("seed_tables.json", _seed_tables),
     "zoo_onnx": ("zoo_onnx.json", _zoo_onnx),
     "zoo_mindspore": ("zoo_mindspore.json", _zoo("mindspore", "MindSpore")),
 }
