@@ -44,6 +44,8 @@ lint-types: environment
 zoo: environment
 	for list in torch tensorflow paddle mindspore; do $(python) bench/zoo.py --list $$list || exit 1; done
 	$(python) bench/zoo_onnx.py
+	$(python) bench/tensorflow_files.py
+	$(python) bench/zoo_ascend.py
 	$(python) bench/onnx_export.py
 	GE_HOSTILE=6000 GE_NODE_CASES=all $(python) -m pytest -q tests/frontends/onnx/test_hostile.py tests/frontends/onnx/test_target.py
 
