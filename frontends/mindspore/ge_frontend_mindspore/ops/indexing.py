@@ -373,13 +373,12 @@ def unsorted_segment(c: Call, input_x: Value, segment_ids: Value, num_segments: 
 
 @primitive("Index", "InnerIndex")
 def index(c: Call, input: Value, indices: Sequence[Value | None]) -> Value:
-    """Index(input, indices): integer vectors for the first axes, broadcast against each other"""
-    if any(i is None or (isinstance(i, Value) and (i.dtype.kind == "bool" or i.shape == (0, 9))) for i in indices):
-        raise c.unsupported("a mask or an empty place among the indices")
-    shape = indices[0].tensor.shape  # type: ignore[union-attr]
-    parts = [c.unsqueeze(c.expand(c.b.Cast(i, to="int64"), shape or ()), len(shape or ())) for i in indices]
-    places = parts[0] if len(parts) == 1 else c.b.Concat(parts, axis=-1)
-    return c.b.GatherND(input, places)
+    """Index(input, indices): integer tensors for the first axes, of one shape"""
+    given = [i for i in indices if i is not None and i.dtype.is_integer and 0 not in i.shape]
+    if len(given) < len(indices) or any(i.shape != given[0].shape for i in given):
+        raise c.unsupported("a mask, an empty place or several shapes among the indices")
+    parts = [c.unsqueeze(c.b.Cast(i, to="int64"), i.rank) for i in given]
+    return c.b.GatherND(input, parts[0] if len(parts) == 1 else c.b.Concat(parts, axis=-1))
 
 
 @primitive("UnravelIndex")

@@ -33,7 +33,7 @@ _BUILT_COMPARE = {"ScalarEq": "Equal", "ScalarLt": "Less", "ScalarLe": "LessOrEq
                   "ScalarGe": "GreaterOrEqual"}  # fmt: skip
 _BITS = {"bit_and": "BitwiseAnd", "bit_or": "BitwiseOr"}
 _INT64 = DType.of("int64")
-_LEAST_FOLDED = 64  # bits of a number that is raised to a power while importing
+_LARGEST_POWER = 64  # to which numbers are raised while importing
 
 
 def _decided(op: str, x: Any, y: Any) -> bool | None:
@@ -54,7 +54,7 @@ def scalar(c: Call, x: Any, y: Any) -> Any:
     if isinstance(x, numbers) and isinstance(y, numbers):
         if c.op in ("ScalarDiv", "ScalarFloorDiv", "ScalarMod") and y == 0:
             raise c.unsupported("a division by the constant 0")
-        if c.op == "ScalarPow" and abs(y) > _LEAST_FOLDED:
+        if c.op == "ScalarPow" and abs(y) > _LARGEST_POWER:
             raise c.unsupported(f"the power {y}")
         return _PLAIN[c.op](x, y)
     if isinstance(x, (Dim, int)) and isinstance(y, (Dim, int)):
