@@ -68,9 +68,10 @@ class Paddle:
     def prepare(self) -> None:
         warnings.filterwarnings("ignore")
         paddle.seed(0)
-        model = paddle.nn.Sequential(paddle.nn.Conv2D(3, 1, 1), paddle.nn.Flatten(), paddle.nn.Linear(64, 1))
-        model.eval()
-        ge_core.import_model(model, [paddle.static.InputSpec([None, 3, 8, 8], "float32", "x")], framework="paddle")
+        image = paddle.nn.Sequential(paddle.nn.Conv2D(3, 1, 1), paddle.nn.Flatten(), paddle.nn.Linear(64, 1))
+        for model, shape in ((image, [None, 3, 8, 8]), (paddle.nn.LSTM(2, 2), [None, None, 2])):
+            model.eval()
+            ge_core.import_model(model, [paddle.static.InputSpec(shape, "float32", "x")], framework="paddle")
 
     def tracing(self) -> TraceTime:
         return TraceTime()
