@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ge_frontend_mindspore.registry import find, operators, primitive
+from tools.coverage_mindspore import PAGE, WANTED, held, listed
 
 
 def test_each_function_says_what_it_converts():
@@ -20,3 +21,8 @@ def test_a_name_is_converted_once():
 def test_views_and_writes_are_known():
     assert find("TransposeView").view and find("Assign").writes
     assert find("NoSuchThing") is None
+
+
+def test_the_page_of_primitives_is_up_to_date():
+    wanted = {name: count for name, count in held().items() if count >= WANTED}
+    assert listed(PAGE.read_text(encoding="utf-8")) == wanted
