@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ge_backend_cpu.backend import plan_kernels
+from ge_backend_cpu.compile import compiled
+from ge_backend_cpu.isa import Isa
 from ge_core.errors import CheckError
 from ge_core.ir import Builder, DType, Graph
 from ge_core.plan.states import StateStore
@@ -359,3 +362,28 @@ def test_products_of_quantised_operands() -> None:
     image, filters = data(1, 4, 6, 5, dtype="uint8"), data(6, 2, 3, 3, dtype="int8")
     given[0], given[3] = image, filters
     compare(lambda b, *v: b.QLinearConv(*v, group=2, pads=[1] * 4), *given, data(6, dtype="int32"), tolerance=0)
+
+
+@pytest.mark.parametrize("level", ["x86-64-v3", "aarch64"])
+def test_code_for_other_machines(level: str) -> None:
+    """Nothing in it calls a library: linking would refuse that."""
+    graph = Graph()
+    b = Builder(graph)
+    x, matrix = b.input("x", "float16", (1, 2, 6, 7)), b.input("matrix", "float32", (3, 3))
+    grid, seed = b.input("grid", "float32", (1, 3, 3, 2)), b.input("seed", "int64", ())
+    boxes, places = b.input("boxes", "float32", (1, 9, 4)), b.input("places", "int64", (3, 3))
+    b.outputs(
+        b.GridSample(x, grid, mode="cubic"),
+        b.ge.KeptBoxes(boxes, b.Transpose(boxes, perm=[0, 2, 1]), seed),
+        b.ge.Random(b.ints(5), seed, seed, dtype="float32", distribution="normal"),
+        b.ge.Inverse(matrix),
+        b.ge.Cholesky(matrix),
+        b.ge.ScatterReduce(matrix, places, matrix, axis=0, reduction="mean"),
+        b.DFT(b.Unsqueeze(matrix, b.ints(2)), None, b.constant(1, "int64")),
+        b.ge.LogCumSumExp(matrix, axis=0),
+        b.RoiAlign(x, b.Cast(b.Reshape(boxes, b.ints(9, 4)), to="float16"), b.Reshape(places, b.ints(9)),
+                   output_height=2, output_width=2),
+    )  # fmt: skip
+    kernels = plan_kernels([plan_of(graph)])
+    found = compiled([k for k in kernels if k.family.startswith("serial.")], Isa.of(level), workers=0)
+    assert len(found) >= 9
