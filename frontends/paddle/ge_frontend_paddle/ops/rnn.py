@@ -19,15 +19,16 @@ from ..registry import pd
 _ORDER = {"LSTM": [0, 3, 1, 2], "GRU": [1, 0, 2], "RNN": [0]}
 
 
-def _gates(c: Call, weight: Value, op: str, hidden: int) -> Value:
-    """A weight or bias with its gates in ONNX's order."""
+def _gates(c: Call, stacked: Value, op: str, hidden: int, parts: int = 1) -> Value:
+    """Weights or biases [directions, parts * gates * hidden, ...] with the gates of each part in ONNX's order."""
     order = _ORDER[op]
-    if weight.shape[0] != len(order) * hidden:
+    size = len(order) * hidden
+    if stacked.shape[1] != parts * size:
         raise c.unsupported("weights whose size does not fit the number of gates")
     if len(order) == 1:
-        return weight
-    rows = np.concatenate([np.arange(gate * hidden, (gate + 1) * hidden) for gate in order])
-    return c.b.Gather(weight, c.b.constant(rows), axis=0)
+        return stacked
+    rows = [np.arange(gate * hidden, (gate + 1) * hidden) + part * size for part in range(parts) for gate in order]
+    return c.b.Gather(stacked, c.b.constant(np.concatenate(rows)), axis=1)
 
 
 def _stacked(c: Call, parts: Sequence[Value]) -> Value:
@@ -87,9 +88,9 @@ def _layer(
     """All directions of one layer: output [T, D, N, H] and its final states."""
     b = c.b
     op = mode if mode in ("LSTM", "GRU") else "RNN"
-    w = _stacked(c, [_gates(c, weight[0], op, hidden) for weight, _ in pairs])
-    r = _stacked(c, [_gates(c, weight[1], op, hidden) for weight, _ in pairs])
-    bias = _stacked(c, [b.Concat([_gates(c, part, op, hidden) for part in parts], axis=0) for _, parts in pairs])
+    w = _gates(c, _stacked(c, [weight[0] for weight, _ in pairs]), op, hidden)
+    r = _gates(c, _stacked(c, [weight[1] for weight, _ in pairs]), op, hidden)
+    bias = _gates(c, _stacked(c, [b.Concat(list(parts), axis=0) for _, parts in pairs]), op, hidden, 2)
     attrs: dict[str, Any] = {
         "hidden_size": hidden, "direction": "bidirectional" if len(pairs) == 2 else "forward",
     }  # fmt: skip
