@@ -131,8 +131,6 @@ def _traceable(model: Any) -> tuple[Any, tuple[str, ...], list[Any] | None]:
 
 def _keras_function(model: Any) -> tuple[Any, tuple[str, ...], list[Any] | None]:
     declared = getattr(model, "inputs", None)
-    if declared is None and getattr(model, "built", False):
-        declared = None
     flat = [tf.TensorSpec(t.shape, t.dtype) for t in declared] if declared else None
     takes = inspect.signature(model.call).parameters
     training = {"training": False} if "training" in takes or declared else {}
