@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ge_backend_cpu import implementations
 from ge_backend_cpu.expand import registry as expansions
 from ge_backend_cpu.expand.quantised import IntegerProducts
+from ge_backend_cpu.expand.unread import LeaveOutUnread
 from ge_backend_cpu.isa import Isa, supported_platform, wanted
 from ge_backend_cpu.kernel import Kernel
 from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo, operands
@@ -18,7 +19,6 @@ from ge_core.ir.graph import Graph, Node
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
-from ge_core.passes.dce import DeadCode
 from ge_core.passes.legalise import ExpandComposites
 from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep
 
@@ -75,7 +75,7 @@ class CpuBackend:
             ExpandComposites(has_kernel),
             IntegerProducts(),
             ExpandComposites(lambda node: not expansions.applies(node) or has_kernel(node), expansions.rule),
-            DeadCode(),
+            LeaveOutUnread(),
         ]
 
     def may_join(self, group: Group, node: Node) -> bool | Refusal:

@@ -31,17 +31,21 @@ _WEIGHTED = frozenset({"Conv", "ConvTranspose", *_PRODUCTS})
 
 @dataclass(frozen=True)
 class IntegerProducts(Pass):
-    """Enters regions. Sums of integers are exact, so that results may differ in the last places."""
+    """Products where the switch "fusion" is on, weights where "fold" is.
+
+    Enters regions. Sums of integers are exact, so that results may differ in the last places.
+    """
 
     def run(self, graph: Graph, ctx: PassContext) -> bool:
         changed = False
         for node in list(walk(graph)):
             if node.op not in _WEIGHTED or node.block is None:
                 continue
-            if node.op in _PRODUCTS and _fits(node) and ctx.allow("integer-product", node):
+            fits = "fusion" in ctx.switches and node.op in _PRODUCTS and _fits(node)
+            if fits and ctx.allow("integer-product", node):
                 _rewrite(node)
                 changed = True
-            else:
+            elif not fits and "fold" in ctx.switches:
                 changed |= _fold_weights(node, ctx)
         return changed
 
