@@ -1,6 +1,7 @@
 """Writes docs/operators.md: for every operator, how many of ONNX's node cases each target passes.
 
-python bench/operators.py [targets ...]    run the cases on these targets, by default the reference and the CPU
+python bench/operators.py [targets ...]             run the cases on these targets, by default the reference and the CPU
+python bench/operators.py --failed [targets ...]    run those again that failed
 
 The results go to bench/results/node_cases.json, from which the page is made; those of other targets stay.
 """
@@ -11,6 +12,7 @@ import json
 import sys
 import warnings
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +41,16 @@ def operator_of(name: str, model: object) -> str:
 def main(targets: list[str]) -> int:
     sys.path[:0] = [str(ROOT)]
     stored = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"cases": {}, "targets": {}}
-    for target in targets:
-        stored["cases"], stored["targets"][target] = run(target)
+    failed = "--failed" in targets
+    for target in [t for t in targets if t != "--failed"] or ["reference", "cpu"]:
+        before = stored["targets"].get(target)
+        if failed and before is not None:
+            found = run(target, before["failures"])[1]
+            for operator, count in found["passed"].items():
+                before["passed"][operator] += count
+            before["failures"] = found["failures"]
+        else:
+            stored["cases"], stored["targets"][target] = run(target)
     text = json.dumps(stored, indent=1, sort_keys=True)
     RESULTS.write_text(text + "\n", encoding="utf-8")
     PAGE.write_text(_HEAD + table(stored) + "\n", encoding="utf-8")
@@ -48,8 +58,8 @@ def main(targets: list[str]) -> int:
     return 0
 
 
-def run(target: str) -> tuple[dict[str, list[int]], dict[str, Any]]:
-    """Run every case on a target.
+def run(target: str, names: Collection[str] | None = None) -> tuple[dict[str, list[int]], dict[str, Any]]:
+    """Run every case on a target, or those of some names.
 
     Returns:
         by operator the numbers of all cases and of those that are refused; and for the target, by operator the number
@@ -66,6 +76,8 @@ def run(target: str) -> tuple[dict[str, list[int]], dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for case in load_model_tests(kind="node"):
+            if names is not None and case.name not in names:
+                continue
             operator = operator_of(case.name, case.model)
             cases[operator][0] += 1
             if refusal(case.name):
@@ -92,4 +104,4 @@ def table(stored: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or ["reference", "cpu"]))
+    sys.exit(main(sys.argv[1:]))

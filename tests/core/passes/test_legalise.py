@@ -40,3 +40,17 @@ def test_regions_are_entered() -> None:
     graph, _ = check(build, [normal(2, 8), np.array(True)], ExpandComposites(lambda n: n.op != "Gelu"), tolerance=1e-6)
     branch = graph.nodes.last.regions["then_branch"]  # type: ignore[union-attr]
     assert "Gelu" not in [n.op for n in branch.nodes]
+
+
+def test_what_needs_a_size_that_only_the_node_finds_out_stays() -> None:
+    """An AffineGrid of a size that is an input: its expansion would count up to sizes that nothing knows yet."""
+
+    def build(b: Builder) -> None:
+        theta, size = b.input("theta", "float32", (1, 2, 3)), b.input("size", "int64", (4,))
+        b.outputs(b.Relu(b.AffineGrid(theta, size)))
+
+    graph, _ = check(
+        build, [normal(1, 2, 3), np.array([1, 1, 4, 5])], ExpandComposites(lambda node: node.op != "AffineGrid"),
+        gives=["AffineGrid", "Relu"],
+    )  # fmt: skip
+    assert not graph.constants

@@ -27,6 +27,10 @@ REFUSED = {
 # where the IR rounds once for each operator. Relative tolerance by name.
 TOLERANCE = {"test_attention_4d_causal_fp16_expanded": 2e-3}
 
+# Cases whose expected numbers, of magnitude 54, are 1.5e-6 off the exact ones, which are 0 in places. Ours are 5e-7
+# off.
+ABSOLUTE = {"test_dft_inverse_opset19": 2e-6}
+
 
 def refusal(name: str) -> str | None:
     """Why a case is refused, None for one that must pass."""

@@ -16,7 +16,7 @@ from onnx.backend.test.loader import load_model_tests
 
 import ge_core
 from ge_core.errors import GeError
-from tests.frontends.onnx.onnx_backend import TOLERANCE, GeTest, refusal
+from tests.frontends.onnx.onnx_backend import ABSOLUTE, TOLERANCE, GeTest, refusal
 
 _PART = 250
 _BAR = 1800
@@ -35,7 +35,10 @@ def failure(case: Any, target: str = "reference") -> str | None:
             got = compiled(*map(_plain, inputs))
             got = got if isinstance(got, tuple) else (got,)
             GeTest.assert_similar_outputs(
-                [_plain(o) for o in outputs], got, max(case.rtol, TOLERANCE.get(case.name, 0.0)), case.atol
+                [_plain(o) for o in outputs],
+                got,
+                max(case.rtol, TOLERANCE.get(case.name, 0.0)),
+                max(case.atol, ABSOLUTE.get(case.name, 0.0)),
             )
     except (GeError, AssertionError) as error:
         return f"{case.name}: {type(error).__name__}: {str(error)[:200]}"
