@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import ge_core
 from ge_backend_cpu.backend import plan_kernels
 from ge_backend_cpu.compile import compiled
 from ge_backend_cpu.isa import Isa
 from ge_core.errors import CheckError
 from ge_core.ir import Builder, DType, Graph
 from ge_core.plan.states import StateStore
+from ge_core.reference.interpret import interpret
 from tests.backends.cpu.native import check, executable, plan_of
 
 RNG = np.random.default_rng(11)
@@ -387,3 +390,22 @@ def test_code_for_other_machines(level: str) -> None:
     kernels = plan_kernels([plan_of(graph)])
     found = compiled([k for k in kernels if k.family.startswith("serial.")], Isa.of(level), workers=0)
     assert len(found) >= 9
+
+
+@pytest.mark.parametrize("optimize", ["default", "none"])
+def test_sizes_from_the_data_survive_a_file(optimize: str, tmp_path: Path) -> None:
+    graph = Graph("net")
+    b = Builder(graph)
+    x, k = b.input("x", "float32", (4, 5)), b.input("k", "int64", (1,))
+    values, _, _, counts = b.Unique(b.Round(x), num_outputs=4)
+    kept = b.Compress(x, b.Greater(b.ReduceSum(x, b.ints(1), keepdims=0), 0.0), axis=0)
+    b.outputs(b.NonZero(x), values, counts, b.Slice(x, k, b.ints(4), b.ints(1)), b.TopK(x, k, axis=1)[0],
+              b.ReduceSum(kept, b.ints(0)))  # fmt: skip
+    given = data(4, 5), np.array([2])
+    wanted = interpret(graph, list(given))[0]
+    compiled = ge_core.compile(graph, target="cpu", optimize=optimize, options={"workers": 0})
+    assert not compiled.report.host_steps
+    compiled.save(tmp_path / "model.om")
+    for model in (compiled, ge_core.load(tmp_path / "model.om")):
+        for found, expected in zip(model(*given), wanted, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
