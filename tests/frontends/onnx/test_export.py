@@ -116,7 +116,7 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("opset", [11, 13, 17, 21])
+@pytest.mark.parametrize("opset", [11, 13, 17, 21, 28])
 @pytest.mark.parametrize("name", _CASES)
 def test_every_opset_says_it(name: str, opset: int, tmp_path: Path) -> None:
     build, arrays = _CASES[name]
