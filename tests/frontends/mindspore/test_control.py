@@ -286,7 +286,7 @@ class Unused(nn.Cell):
 
 class Structure(nn.Cell):
     def construct(self, x):
-        return x + 1, (x, None, 3), [x]
+        return x + 1, (x, 3), [x]
 
 
 def test_numbers_unused_tensors_and_structures():
