@@ -174,8 +174,8 @@ def voice() -> Call:
 
     rng = np.random.default_rng(0)
     sound = torch.from_numpy((rng.standard_normal((1, 576)) * 0.1).astype(np.float32))
-    path = fetched("silero-vad") / "silero_vad/data/silero_vad_16k_op15.onnx"
-    return path, (sound, torch.zeros(2, 1, 128), torch.tensor(16000))
+    path = fetched("silero-vad") / "silero_vad/data/silero_vad_op18_ifless.onnx"
+    return path, (sound, torch.tensor(16000), torch.zeros(2, 1, 128))
 
 
 def recurrent(batch: int) -> Call:
