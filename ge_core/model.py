@@ -19,6 +19,7 @@ from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 from ge_core.plan.states import StateStore
 from ge_core.report import CompileReport
 from ge_core.signature import Signature
+from ge_core.structure import Slot
 
 if TYPE_CHECKING:
     from ge_core.plan.plan import ExecutionPlan
@@ -138,10 +139,16 @@ class CompiledModel:
 
 
 class Entry:
-    """One way to call a model: a graph with a signature."""
+    """One way to call a model: a graph with a signature.
+
+    Attributes:
+        is_single: whether it returns one tensor, in no structure.
+    """
 
     def __init__(self, model: CompiledModel, name: str, graph: Graph, signature: Signature) -> None:
         self.model, self.name, self.graph, self.signature = model, name, graph, signature
+        self._plain = _plain_inputs(graph, signature)
+        self.is_single = signature.outputs == Slot(0)
         if len(signature.input_names) != len(graph.inputs) or len(signature.output_names) != len(graph.outputs):
             raise InputError(
                 f"entry {name!r} has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs",
@@ -159,6 +166,19 @@ class Entry:
     @property
     def outputs(self) -> tuple[InputSpec, ...]:
         return _specs(self.signature.output_names, self.graph.outputs)
+
+    def plain(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Sequence[Any] | None:
+        """The arguments themselves where they are arrays that need no look at the signature, the usual and quick
+        case; None for all others, right or wrong."""
+        wanted = self._plain
+        if kwargs or wanted is None or len(args) != len(wanted):
+            return None
+        for array, (dtype, rank) in zip(args, wanted, strict=True):
+            if type(array) is not np.ndarray or array.dtype is not dtype or array.ndim != rank:
+                return None
+            if not array.flags.c_contiguous:
+                return None
+        return args
 
     def arrays(self, leaves: Sequence[object]) -> tuple[list[Any], Owner | None]:
         """The call's tensors as C-contiguous arrays, checked, and whose tensors they were."""
@@ -222,7 +242,10 @@ class Session:
             InputError: the arguments do not fit.
             ExecutionError: a step failed, or there is not enough memory.
         """
-        arrays, owner = entry.arrays(entry.signature.flatten(args, kwargs))
+        owner: Owner | None = None
+        arrays = entry.plain(args, kwargs)
+        if arrays is None:
+            arrays, owner = entry.arrays(entry.signature.flatten(args, kwargs))
         try:
             with self._lock:
                 outputs = self.model.executable.run(arrays, self.states, entry.name)
@@ -238,7 +261,7 @@ class Session:
         if owner is not None:
             plugin, like = owner
             outputs = [_to_tensor(plugin, output, like) for output in outputs]
-        return entry.signature.unflatten(outputs)
+        return outputs[0] if entry.is_single else entry.signature.unflatten(outputs)
 
     def profile(self, *args: object, **kwargs: object) -> list[StepTime]:
         """Run the main entry once and time every step.
@@ -276,6 +299,19 @@ class _StateValues(MutableMapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self._states)
+
+
+def _plain_inputs(graph: Graph, signature: Signature) -> list[tuple[np.dtype, int]] | None:
+    """Element types and ranks of a model that takes nothing but tensors, one per argument and in order."""
+    if signature.kwargs.names or signature.args.items != tuple(map(Slot, range(len(graph.inputs)))):
+        return None
+    found = []
+    for value in graph.inputs:
+        type = value.type
+        if not isinstance(type, TensorType) or type.shape is None:
+            return None
+        found.append((type.dtype.numpy, len(type.shape)))
+    return found
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[InputSpec, ...]:

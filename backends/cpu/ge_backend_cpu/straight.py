@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -152,10 +153,12 @@ class StraightPlan:
         self._dtypes = [_tensor(plan, o.value).dtype.numpy for o in plan.outputs]
         self._bound = _Externals(plan, places)
         self._fixed: tuple[list[tuple[int, ...]], Placement, Table] | None = None
+        self._small: list[tuple[tuple[int, ...], np.dtype]] | None = None
         if not plan.symbols and not self.binder.bindings:
             placement = self.placer.at(())
             shapes = [placement.shapes[v] or () for v in plan.inputs]
             self._fixed = shapes, placement, self.series.table(placement, placement.env)
+            self._small = self._small_outputs(placement)
 
     def prepare(self, inputs: Sequence[Any]) -> tuple[Placement, Table]:
         """Placement and table for the shapes of some inputs.
@@ -217,16 +220,28 @@ class StraightPlan:
         return outputs
 
     def _walk(self, context: Context, table: Table) -> None:
-        code = walk_table(self.team, context, table)
+        code = walk(self.team, context, True) if table.alone else walk_table(self.team, context, table)
         if code:
             raise_status(self.plan, self.steps, table, code)
 
     def _outputs(self, placement: Placement) -> list[Any]:
+        if self._small is not None and self._fixed is not None and placement is self._fixed[1]:
+            return [np.empty(shape, dtype) for shape, dtype in self._small]
         found: list[Any] = []
         for output, dtype in zip(self.plan.outputs, self._dtypes, strict=True):
             shape = placement.shapes[output.value]
             assert shape is not None
             found.append(_empty(shape, dtype) if output.buffer >= 0 else None)
+        return found
+
+    def _small_outputs(self, placement: Placement) -> list[tuple[tuple[int, ...], np.dtype]] | None:
+        """Shapes and element types where all outputs are computed in the caller's memory and are small."""
+        found = []
+        for output, dtype in zip(self.plan.outputs, self._dtypes, strict=True):
+            shape = placement.shapes[output.value]
+            if shape is None or output.buffer < 0 or math.prod(shape) * dtype.itemsize >= ALIGNED_FROM:
+                return None
+            found.append((shape, dtype))
         return found
 
     def _finish(self, call: _Call) -> None:
