@@ -15,7 +15,7 @@ from ge_backend_cpu.kernel import Kernel
 from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo, operands
 from ge_core.errors import BackendError, GeError
 from ge_core.ir.dtype import DTYPES
-from ge_core.ir.graph import Graph, Node
+from ge_core.ir.graph import Graph, Node, constant_of
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
@@ -72,7 +72,7 @@ class CpuBackend:
             return _tensors_alone(node) and bool(implementations.offers(node, isa, options))
 
         return [
-            ExpandComposites(has_kernel),
+            ExpandComposites(lambda node: has_kernel(node) or _reduces_late(node)),
             IntegerProducts(),
             ExpandComposites(lambda node: not expansions.applies(node) or has_kernel(node), expansions.rule),
             LeaveOutUnread(),
@@ -163,6 +163,12 @@ def _cache(options: Options) -> Any:
     from ge_backend_cpu.cache import Cache
 
     return None if options.get("cache") is False else Cache()
+
+
+def _reduces_late(node: Node) -> bool:
+    """Whether a reduction gets its axes in the call: then none of its steps has sizes that kernels could take."""
+    axes = node.input(1) if node.op.startswith("Reduce") else None
+    return axes is not None and axes.content is None and constant_of(axes) is None
 
 
 def _tensors_alone(node: Node) -> bool:

@@ -409,3 +409,8 @@ def test_sizes_from_the_data_survive_a_file(optimize: str, tmp_path: Path) -> No
     for model in (compiled, ge_core.load(tmp_path / "model.om")):
         for found, expected in zip(model(*given), wanted, strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_reductions_along_axes_of_the_call() -> None:
+    for axes in ([1], [0, 2]):
+        compare(lambda b, v, a: b.ReduceLogSumExp(v, a), data(3, 4, 5), np.array(axes), hosts=1)
