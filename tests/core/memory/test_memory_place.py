@@ -257,19 +257,19 @@ def test_log2_is_monotone_and_knows_only_ratios():
     assert [log2(3 * value, 3 * values[-1]) for value in values] == logs
 
 
-def test_speed_at_run_time_and_at_scale():
-    """1,000 buffers are placed in 15 ms (run time, at a new shape), 100,000 of about ten neighbours in 2 s."""
+def test_time_grows_as_the_number_of_buffers_does():
+    """Ten times as many buffers of about ten neighbours take far less than a hundred times as long; bench/memory.py
+    has the seconds."""
 
-    def seconds(buffers: list[CompoundBuffer], effort: str, tries: int) -> float:
-        best = float("inf")
-        for _ in range(tries):
+    def seconds(count: int) -> float:
+        buffers, best = random_buffers(count, 5), float("inf")
+        for _ in range(3):
             start = time.process_time()
-            place(buffers, effort=effort)
+            place(buffers)
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(random_buffers(1000, 5), "fast", 5) < 0.015
-    assert seconds(random_buffers(100_000, 5), "default", 3) < 2
+    assert seconds(50_000) < 30 * seconds(5_000)
 
 
 def test_a_buffer_taken_over_in_place_is_as_plain_as_any():
