@@ -269,7 +269,7 @@ def test_time_grows_as_the_number_of_buffers_does():
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(50_000) < 30 * seconds(5_000)
+    assert seconds(100_000) < 50 * seconds(10_000)
 
 
 def test_a_buffer_taken_over_in_place_is_as_plain_as_any():
