@@ -26,12 +26,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bench.framework import Example, Framework
+    from bench.framework import Example, Framework, Tracing
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 LISTS = ("torch", "tensorflow", "paddle", "mindspore")
 SECONDS_ALLOWED = 1800
+_LONG = 0.5  # seconds of imports that are enough to know how long one takes
 TOLERANCE = 1e-4  # of the largest value of each result
 
 
@@ -129,17 +130,12 @@ def _measured(framework: Framework, example: Example) -> dict[str, Any]:
     from ge_core.ir.traverse import walk
     from ge_core.reference.interpret import interpret
 
-    with framework.tracing() as traced:
-        started = time.process_time()
-        graph = ge_core.import_model(
-            example.model, example.args, example.kwargs, framework=framework.name, dynamic_shapes=example.shapes
-        )
-        imported = time.process_time() - started
+    graph, traced, imported = _imported(framework, example)
     row: dict[str, Any] = {
         "status": "ok",
         "operators": traced.operators,
         "export_seconds": round(traced.seconds, 3),
-        "import_seconds": round(imported - traced.seconds, 3),
+        "import_seconds": round(imported, 4),
     }
     row["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     if not example.values:
@@ -172,6 +168,27 @@ def _measured(framework: Framework, example: Example) -> dict[str, Any]:
         row |= {"status": "failed", "message": f"the largest error is {worst:.1e}, allowed {TOLERANCE:.0e}"}
     row["sizes"] = {name: [chosen[name] for chosen in sizes] for name in sizes[0]}
     return row
+
+
+def _imported(framework: Framework, example: Example) -> tuple[Any, Tracing, float]:
+    """The graph, what the framework spent on the first import, and our own seconds: the best of several imports while
+    they are short."""
+    import ge_core
+
+    first: tuple[Any, Tracing] | None = None
+    best, spent = float("inf"), 0.0
+    while spent < _LONG:
+        with framework.tracing() as traced:
+            started = time.process_time()
+            graph = ge_core.import_model(
+                example.model, example.args, example.kwargs, framework=framework.name, dynamic_shapes=example.shapes
+            )
+            seconds = time.process_time() - started
+        first = first or (graph, traced)
+        ours = seconds - traced.seconds
+        best, spent = min(best, ours), spent + max(ours, _LONG / 20)
+    assert first is not None
+    return *first, best
 
 
 def tried_sizes(compiled: Any, arrays: Sequence[Any]) -> list[dict[str, int]]:

@@ -65,8 +65,8 @@ def import_model(
             return import_source(_from_file(model, inputs, kwargs), dynamic_shapes)
     from .layers import trace
 
-    source, shapes = trace(model, inputs, kwargs, dynamic_shapes)
     with paused():
+        source, shapes = trace(model, inputs, kwargs, dynamic_shapes)
         return import_source(source, shapes)
 
 

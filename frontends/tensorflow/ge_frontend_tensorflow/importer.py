@@ -63,8 +63,8 @@ def import_model(
         model = load_path(path)
     from .live import read_live
 
-    source, asked = read_live(model, inputs, kwargs, dynamic_shapes)
     with paused():
+        source, asked = read_live(model, inputs, kwargs, dynamic_shapes)
         return import_source(source, asked)
 
 
