@@ -10,6 +10,7 @@ from typing import Any
 from ge_core.errors import InputError, ModelImportError, OptionError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Graph, Value
+from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 
@@ -22,7 +23,7 @@ from .inputs import Inputs
 from .model_source import Source, read_source
 from .scan import check_opsets, scan
 from .scope import Scope
-from .symbols import Symbols, asked_shapes, plain_names
+from .symbols import Symbols, plain_names
 from .text import check_text
 from .weights import Weights
 

@@ -12,8 +12,9 @@ from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
 from ge_core.ir.types import TensorType, Type
+from ge_core.plugins.asked_shapes import Asked
 
-from .symbols import Asked, Symbols
+from .symbols import Symbols
 from .value_types import SizeOf, read_type
 
 

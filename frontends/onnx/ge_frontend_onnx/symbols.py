@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 from ge_core.errors import GraphError, InputError
 from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Size
 from ge_core.ir.graph import Graph
 from ge_core.ir.size_text import parse_size
-
-# What dynamic_shapes says about one axis: a name, a fixed size, torch.export's Dim, None for "as the model says".
-Asked: TypeAlias = Any
+from ge_core.plugins.asked_shapes import Asked
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _RESERVED = frozenset({"min", "max", "floor", "ceil"})
@@ -114,41 +112,6 @@ class Symbols:
 def _upper(high: Any) -> int | None:
     """A Dim's upper bound; torch writes "none" as a very large number or as infinity."""
     return int(high) if isinstance(high, int) and high < 1 << 62 else None
-
-
-def asked_shapes(dynamic_shapes: object, names: Sequence[str]) -> dict[str, Mapping[int, Asked]]:
-    """What `dynamic_shapes` says, by input and axis.
-
-    Args:
-        dynamic_shapes: by input name or by position; for an input a mapping from axes or one entry for each axis.
-
-    Raises:
-        InputError: an input is not known, or an entry has another form.
-    """
-    if dynamic_shapes is None:
-        return {}
-    if isinstance(dynamic_shapes, Mapping):
-        entries = dict(dynamic_shapes)
-    elif isinstance(dynamic_shapes, (list, tuple)):
-        entries = dict(zip(names, dynamic_shapes, strict=False))
-        if len(dynamic_shapes) > len(names):
-            raise InputError(f"dynamic_shapes has {len(dynamic_shapes)} entries, the model {len(names)} inputs")
-    else:
-        raise InputError(f"dynamic_shapes is {dynamic_shapes!r}", expected="a dict by input name, or a tuple")
-    unknown = [name for name in entries if name not in names]
-    if unknown:
-        raise InputError(f"dynamic_shapes names {unknown[0]!r}", expected=f"one of {', '.join(names)}")
-    return {name: _axes(entry, name) for name, entry in entries.items() if entry is not None}
-
-
-def _axes(entry: object, name: str) -> Mapping[int, Asked]:
-    if isinstance(entry, Mapping):
-        if not all(isinstance(axis, int) for axis in entry):
-            raise InputError(f"dynamic_shapes of {name!r} is {entry!r}", expected="a dict from axis to size")
-        return dict(entry)
-    if isinstance(entry, (list, tuple)):
-        return dict(enumerate(entry))
-    raise InputError(f"dynamic_shapes of {name!r} is {entry!r}", expected="a dict from axis to size, or a tuple")
 
 
 def plain_names(inputs: Sequence[Any]) -> frozenset[str]:

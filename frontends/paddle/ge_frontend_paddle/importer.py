@@ -12,13 +12,14 @@ from ge_core.errors import InputError, ModelImportError, OptionError, Unsupporte
 from ge_core.ir.builder import Builder
 from ge_core.ir.constant import Constant
 from ge_core.ir.graph import Graph, Value
+from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 
 from .convert import Converter, Scope
 from .program import Input, Program
 from .scan import report, unknown_operators
-from .sizes import Symbols, asked_shapes
+from .sizes import Symbols
 
 
 @dataclass

@@ -16,6 +16,7 @@ from ge_core.errors import InputError, ModelImportError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.constant import Constant
 from ge_core.ir.types import TensorType
+from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.signature import Signature
 from ge_core.structure import flatten
 
@@ -23,7 +24,6 @@ from .element_types import NAME_OF
 from .importer import Source
 from .live import dtype_of, read_live
 from .program import Program
-from .sizes import asked_shapes
 from .tensors import to_numpy
 
 

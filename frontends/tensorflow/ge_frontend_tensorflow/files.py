@@ -11,10 +11,10 @@ from ge_core.errors import InputError, ModelImportError, OptionError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.types import TensorType
 from ge_core.om.wire import MAX_BYTES
+from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.signature import Signature
 from ge_core.structure import Fields, Items, Slot
 
-from .asked import asked_shapes
 from .checkpoint import Checkpoint
 from .element_types import dtype_of
 from .messages import Message, parse

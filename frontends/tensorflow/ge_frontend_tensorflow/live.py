@@ -16,9 +16,10 @@ from ge_core.errors import GeError, InputError, ModelImportError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.constant import Constant
 from ge_core.ir.types import TensorType
+from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.signature import Signature
 
-from .asked import asked_shapes, is_dynamic
+from .asked import is_dynamic
 from .element_types import dtype_of
 from .messages import parse_trusted
 from .program import Program, graph_body

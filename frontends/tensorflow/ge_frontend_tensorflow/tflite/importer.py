@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from ge_core.collector import paused
 from ge_core.errors import GeError, GraphError, ModelImportError, OptionError, UnsupportedError
+from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 from ge_core.structure import Fields, Items, Slot, Tree
 
 from .. import program
-from ..asked import asked_shapes
 from ..files import with_examples
 from ..importer import import_source
 from ..program import Program, Ref
