@@ -10,11 +10,11 @@ from ge_core.errors import GeError, ModelImportError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Graph, Value
 from ge_core.ir.location import Location
+from ge_core.plugins.unsupported import Unsupported
 
 from .attributes import read_attributes
 from .call import Call
 from .carried import Carried
-from .findings import Finding
 from .frame import Frame, normal_domain
 from .functions import Functions
 from .order import ordered
@@ -46,7 +46,7 @@ class Converter:
 
     def __init__(self, graph: Graph, weights: Weights, functions: Functions, symbols: Symbols) -> None:
         self.graph, self.weights, self.functions, self.symbols = graph, weights, functions, symbols
-        self.failures: list[Finding] = []
+        self.failures: list[Unsupported] = []
         self._named: set[Value] = set()
         self._carried: dict[tuple[int, str], tuple[Any, Carried]] = {}
 
@@ -122,7 +122,7 @@ class Converter:
         except SkippedError:
             return None
         except UnsupportedError as error:
-            self.failures.append(Finding(error.what, error.where or str(loc)))
+            self.failures.append(Unsupported(error.what, error.where or str(loc)))
             return None
         except GeError as error:
             raise _placed(error, loc) from error
@@ -175,7 +175,7 @@ class Converter:
                 continue
             value = values[i] if i < len(values) else None
             if value is None:
-                self.failures.append(Finding(f"{node.op_type}: output {i} is not supported", str(loc)))
+                self.failures.append(Unsupported(f"{node.op_type}: output {i} is not supported", str(loc)))
                 scope.define(name, Mark.UNAVAILABLE)
                 continue
             if value.producer is not None and value not in self._named:

@@ -15,8 +15,9 @@ from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import pack
 from ge_core.ir.graph import Graph, Value
 from ge_core.ir.types import TensorType
+from ge_core.plugins.unsupported import Unsupported
 
-from .findings import Finding, report
+from .findings import report
 from .writing.lower import lower
 from .writing.protos import Writer, tensor, tensor_header
 
@@ -66,11 +67,11 @@ def export(graph: Graph, path: str | os.PathLike[str], opset: int | None = None)
     _replace(target, model.SerializeToString())
 
 
-def _without_rank(graph: Graph) -> Iterator[Finding]:
+def _without_rank(graph: Graph) -> Iterator[Unsupported]:
     """Inputs and outputs must say how many axes they have."""
     for value in (*graph.inputs, *graph.outputs):
         if isinstance(value.type, TensorType) and value.type.shape is None:
-            yield Finding(f"%{value.name} has a number of axes that is not known", "")
+            yield Unsupported(f"%{value.name} has a number of axes that is not known", "")
 
 
 def _write_beside(proto: onnx.GraphProto, constants: list[Value], target: Path) -> None:

@@ -12,11 +12,12 @@ from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Graph, Value
 from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.plugins.frontend import ImportedModel
+from ge_core.plugins.unsupported import Unsupported
 from ge_core.signature import Signature
 
 from .convert import Converter
 from .external_data import ExternalData
-from .findings import Finding, report
+from .findings import report
 from .frame import Frame, read_opsets
 from .functions import Functions
 from .inputs import Inputs
@@ -119,7 +120,7 @@ def _make_inputs(
     inputs: Sequence[object],
     kwargs: Mapping[str, object],
     dynamic_shapes: object | None,
-    found: list[Finding],
+    found: list[Unsupported],
 ) -> _Made:
     names = [info.name for info in wanted]
     symbols = Symbols(b.graph, plain_names(wanted))
@@ -130,7 +131,7 @@ def _make_inputs(
         try:
             values.append(maker.make(info))
         except UnsupportedError as error:
-            found.append(Finding(error.what, error.where or ""))
+            found.append(Unsupported(error.what, error.where or ""))
     return _Made(values, symbols)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ge_core.errors import ModelImportError
+from ge_core.plugins.unsupported import Unsupported
 
 from .attributes import subgraphs
-from .findings import Finding
 from .frame import Frame, normal_domain
 from .functions import Functions
 from .registry import DOMAINS, REFUSED, find
@@ -32,7 +32,7 @@ def check_opsets(opsets: Mapping[str, int], where: str) -> None:
             )
 
 
-def scan(nodes: Sequence[Any], frame: Frame, functions: Functions) -> list[Finding]:
+def scan(nodes: Sequence[Any], frame: Frame, functions: Functions) -> list[Unsupported]:
     """One finding for each node that nothing converts, those of subgraphs and functions among them.
 
     Raises:
@@ -46,7 +46,7 @@ def scan(nodes: Sequence[Any], frame: Frame, functions: Functions) -> list[Findi
     return found
 
 
-def _scan(nodes: Sequence[Any], frame: Frame, functions: Functions) -> Iterator[Finding]:
+def _scan(nodes: Sequence[Any], frame: Frame, functions: Functions) -> Iterator[Unsupported]:
     for node in nodes:
         for graph in subgraphs(node):
             yield from _scan(graph.node, frame, functions)
@@ -58,7 +58,7 @@ def _scan(nodes: Sequence[Any], frame: Frame, functions: Functions) -> Iterator[
                 f"the model uses {node.op_type} and does not say of which version", where=frame.location(node)
             )
         if find(domain, node.op_type, frame.opset(domain)) is None:
-            yield Finding(_unsupported(domain, node.op_type, frame.opset(domain)), str(frame.location(node)))
+            yield Unsupported(_unsupported(domain, node.op_type, frame.opset(domain)), str(frame.location(node)))
 
 
 def _unsupported(domain: str, op: str, opset: int) -> str:

@@ -35,7 +35,7 @@ def test_all_unknown_operators_in_one_report() -> None:
     with pytest.raises(UnsupportedError) as error:
         import_model(_model(*nodes, own=3))
     text = str(error.value)
-    assert "net uses 4 operators or forms that the ONNX frontend does not support" in text
+    assert "net uses 4 operators that the ONNX frontend does not support" in text
     assert "own::Wobble (version 3) ×5: own::Wobble in w0; own::Wobble in w1; own::Wobble in w2; and 2 more" in text
     assert "RandomNormal: random numbers" in text and "training is not supported" in text and "decoded" in text
 

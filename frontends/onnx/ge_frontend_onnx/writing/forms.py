@@ -15,6 +15,7 @@ from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Node, Value, constant_of
 from ge_core.ir.types import TensorType
 from ge_core.ops.schema import schema
+from ge_core.passes.reshaping import may_be_empty
 
 
 class InexpressibleError(Exception):
@@ -186,10 +187,10 @@ def _split_attribute(form: Form, node: Node) -> None:
 
 @below(14, "Reshape")
 def _reshape(form: Form, node: Node) -> None:
-    """A 0 copies the input's size there; a shape without one means the same in every opset."""
+    """A 0 copies the input's size there; a shape that never has one means the same in every opset."""
     if form.attrs.pop("allowzero", 0):
         content = node.inputs[1].content if node.inputs[1] is not None else None
-        if content is None or 0 in content:
+        if content is None or may_be_empty([n for n in content if n != -1]):
             raise InexpressibleError("Reshape to a size of 0 is not sayable in this opset")
 
 
@@ -250,6 +251,12 @@ def _softmax_last(form: Form, node: Node) -> None:
     if form.attrs["axis"] not in (-1, x.rank - 1):
         raise InexpressibleError(f"{node.op} along an inner axis is not sayable in this opset")
     form.attrs["axis"] = x.rank - 1
+
+
+@below(18, "ScatterElements", "ScatterND")
+def _scatter(form: Form, node: Node) -> None:
+    if form.attrs.get("reduction") in ("max", "min"):
+        raise InexpressibleError(f"{node.op} by {form.attrs['reduction']} is not sayable in this opset")
 
 
 @below(15, "Optional")

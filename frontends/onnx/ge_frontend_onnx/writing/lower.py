@@ -12,9 +12,9 @@ from ge_core.ir.graph import Graph, Node, Region, Value
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType
 from ge_core.ops.registry import DECOMPOSITIONS
+from ge_core.plugins.unsupported import Unsupported
 
-from ..findings import Finding
-from . import scans  # noqa: F401  registers its lowerings
+from . import linear_algebra, scans, scattered, shapes  # noqa: F401  they register their lowerings
 from .forms import InexpressibleError, declared, form_of, type_name
 from .lowerings import LOWERINGS
 from .sizes import Sizes
@@ -35,14 +35,14 @@ _WIDER = {
 }
 
 
-def lower(graph: Graph, opset: int) -> list[Finding]:
+def lower(graph: Graph, opset: int) -> list[Unsupported]:
     """Rewrite a graph until the opset can say every node.
 
     Returns:
         One finding for each node that it cannot.
     """
     dissolve(graph)
-    findings: list[Finding] = []
+    findings: list[Unsupported] = []
     for _ in range(_ROUNDS):
         wrong = _wrong(graph, opset)
         if not wrong:
@@ -56,10 +56,10 @@ def lower(graph: Graph, opset: int) -> list[Finding]:
                 changed = True
             except (InexpressibleError, GeError) as error:
                 text = str(error) if isinstance(error, InexpressibleError) else error.what
-                findings.append(Finding(f"{node.op}: {text}", str(node.loc)))
+                findings.append(Unsupported(f"{node.op}: {text}", str(node.loc)))
         if not changed:
             return findings
-    return findings or [Finding(f"{node.op}: {reason}", str(node.loc)) for node, reason in _wrong(graph, opset)]
+    return findings or [Unsupported(f"{node.op}: {reason}", str(node.loc)) for node, reason in _wrong(graph, opset)]
 
 
 def _wrong(graph: Graph, opset: int) -> list[tuple[Node, InexpressibleError]]:
@@ -83,10 +83,10 @@ def _rewrite(node: Node, opset: int, sizes: Sizes, reason: InexpressibleError) -
             replace_node(node, widened)
             return
     rule, decomposition = LOWERINGS.get(node.op), DECOMPOSITIONS.get(node.op)
-    if decomposition is not None:
-        replace_node(node, list(decomposition(b, node)))
-    elif rule is not None:
+    if rule is not None:
         replace_node(node, list(rule(b, node, sizes)))
+    elif decomposition is not None:
+        replace_node(node, list(decomposition(b, node)))
     else:
         raise reason
 

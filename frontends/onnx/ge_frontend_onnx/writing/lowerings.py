@@ -214,15 +214,6 @@ def im2col(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return [b.Reshape(y, b.ints(0, channels * points, -1))]
 
 
-@lowers("ge.ScatterReduce")
-def scatter_reduce(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """ScatterElements with the same reduction, where the old values count too."""
-    name = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}.get(str(node.attrs["reduction"]))
-    if name is None or not node.attrs.get("include_self", 1):
-        raise InexpressibleError("ge.ScatterReduce without the old values, or of means")
-    return [b.ScatterElements(*node.inputs, axis=node.attrs["axis"], reduction=name)]
-
-
 @lowers("ge.Check")
 def check(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """ONNX has no assertions: left out."""

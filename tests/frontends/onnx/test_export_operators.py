@@ -1,0 +1,105 @@
+"""Operators of domain ge that ONNX has no word for, and ONNX's own in opsets that lack them, written as nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ge_core.ir import Builder, symbol
+from ge_core.ir.graph import Value
+from tests.frontends.onnx.exporting import Build, built, check
+
+_random = np.random.default_rng(0)
+
+
+def _f(*shape: int) -> np.ndarray:
+    return _random.standard_normal(shape).astype(np.float32)
+
+
+def _definite(*shape: int) -> np.ndarray:
+    a = _f(*shape)
+    return a @ a.swapaxes(-1, -2) + np.eye(shape[-1], dtype=np.float32)
+
+
+_matrix = _f(2, 3, 5, 5)
+_matrix[0, 0, 0, 0] = 0  # a row must be swapped
+_x = _f(3, 4)
+_places = np.array([[0, 2, 2, -1], [1, 1, 1, 0]], np.int64)
+_ids = np.array([2, 0, 2, 2, 4], np.int64)
+_rows, _whole = _f(5, 3), _random.integers(-9, 9, (5, 3))
+
+
+def _scatters(**attrs: Any) -> Build:
+    return lambda b, x, i, u: b.ge.ScatterReduce(x, i, u, axis=0, **attrs)
+
+
+def _segments(reduction: str) -> Build:
+    return lambda b, x, ids: b.ge.SegmentReduce(x, ids, np.int64(6), reduction=reduction)
+
+
+_CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
+    "inverse": (lambda b, x: b.ge.Inverse(x), [_matrix]),
+    "inverse_of_doubles": (lambda b, x: b.ge.Inverse(x), [_matrix[0, 0].astype(np.float64)]),
+    "inverse_of_halves": (lambda b, x: b.ge.Inverse(x), [(_f(4, 4) + 3 * np.eye(4)).astype(np.float16)]),
+    "inverse_of_nothing": (lambda b, x: b.ge.Inverse(x), [_f(0, 3, 3)]),
+    "solve": (lambda b, x, y: b.ge.Solve(x, y), [_matrix, _f(3, 5, 2)]),
+    "solve_one": (lambda b, x, y: b.ge.Solve(x, y), [_matrix[0, 1], _f(5, 1)]),
+    "cholesky": (lambda b, x: (b.ge.Cholesky(x), b.ge.Cholesky(x, upper=1)), [_definite(2, 4, 4)]),
+    "cholesky_reads_one_half": (lambda b, x: b.ge.Cholesky(b.Trilu(x, upper=0)), [_definite(4, 4)]),
+    **{f"scatter_{r}_{own}": (_scatters(reduction=r, include_self=own), [_x, _places, _f(2, 4)])
+       for r in ("sum", "prod", "max", "min", "mean") for own in (0, 1)},
+    "scatter_means_of_ints": (_scatters(reduction="mean"), [_whole[:3, :3].copy(), _places[:, :3].copy(), -_whole[:2]]),
+    "scatter_more_updates": (_scatters(reduction="sum"), [_x, _places[:, :3].copy(), _f(3, 4)]),
+    "scatter_halves": (_scatters(reduction="sum"), [_x.astype(np.float16), _places, _f(2, 4).astype(np.float16)]),
+    "scatter_along_the_last_axis": (
+        lambda b, x, i, u: b.ScatterElements(x, i, u, axis=-1, reduction="mul"), [_x, _places, _f(2, 4)]),
+    "scatter_slices": (
+        lambda b, x, i, u: (b.ScatterND(x, i, u, reduction="add"), b.ScatterND(x, i, u, reduction="max")),
+        [_f(3, 2, 4), np.array([[0, 1], [2, -1], [0, 1]]), _f(3, 4)]),
+    "scatter_nothing": (
+        lambda b, x, i, u: b.ScatterND(x, i, u, reduction="min"), [_f(3, 2), np.zeros((0, 1), np.int64), _f(0, 2)]),
+    **{f"segments_{r}": (_segments(r), [_rows, _ids]) for r in ("sum", "prod", "max", "min", "mean")},
+    "segments_of_ints": (_segments("mean"), [_whole, _ids]),
+    "segments_of_scalars": (_segments("max"), [_f(5), _ids.astype(np.int32)]),
+    "counts": (lambda b, x: b.ge.BinCount(x, None, np.int64(6)), [_ids]),
+    "counts_of_weights": (lambda b, x, w: b.ge.BinCount(x, w, np.int64(6)), [_ids, _f(5)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("opset", [11, 13, 17, 21, 28])
+@pytest.mark.parametrize("name", _CASES)
+def test_every_opset_says_it(name: str, opset: int, tmp_path: Path) -> None:
+    build, arrays = _CASES[name]
+    check(tmp_path / "net.onnx", built(build, arrays), arrays, opset, 2e-5)
+
+
+@pytest.mark.parametrize("opset", [11, 13, 14, 21])
+@pytest.mark.parametrize("rows", [0, 3])
+def test_reshape_to_a_size_that_may_be_0(rows: int, opset: int, tmp_path: Path) -> None:
+    """Below 14 a 0 in the shape would copy the size that the input has there."""
+    n = symbol("n", 0)
+
+    def build(b: Builder, x: Value, y: Value) -> Any:
+        given = b.Shape(b.Concat([x, x], axis=1))
+        return (
+            b.Reshape(x, b.ints(2, n * 2), allowzero=1),  # one size may be 0, where the input has another
+            b.Reshape(x, b.ints(n, 2, 2), allowzero=1),  # the size that would be copied is the one that is meant
+            b.Reshape(y, b.ints(n * n, 2, n), allowzero=1),  # two may be
+            b.Reshape(b.Concat([x, x], axis=1), b.Concat([b.Gather(given, b.ints(1)), b.ints(n)], axis=0), allowzero=1),
+            b.Reshape(b.Slice(x, b.ints(0), b.ints(0), b.ints(0)), b.ints(3, 0, 5), allowzero=1),  # always empty
+        )
+
+    arrays = [_f(rows, 4), _f(rows, 2 * rows, rows)]
+    graph = built(build, arrays, [(n, 4), (n, 2 * n, n)])
+    check(tmp_path / "net.onnx", graph, arrays, opset)
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+@pytest.mark.parametrize("shape", [[6, 2], [0, 5]])
+def test_reshape_to_a_shape_that_comes_with_the_call(shape: list[int], opset: int, tmp_path: Path) -> None:
+    arrays = [_f(4, 3) if shape[0] else _f(0, 3), np.array(shape)]
+    graph = built(lambda b, x, s: b.Reshape(x, s, allowzero=1), arrays, [(symbol("n"), 3), (2,)])
+    check(tmp_path / "net.onnx", graph, arrays, opset)
