@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, Union
 
 from ge_core.errors import OfflineModelError
-from ge_core.om.messages import Message, message_class
+from ge_core.om.message_table import Message
+from ge_core.om.messages import message_class
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from ge_core.ir.size_text import parse_size
 from ge_core.ir.types import Layout, OptionalType, SequenceType, TensorType, Type
 from ge_core.om import attributes
 from ge_core.om import vocabulary as words
-from ge_core.om.messages import Message, message_class
+from ge_core.om.message_table import Message
+from ge_core.om.messages import message_class
 
 MAX_EXPRESSION = 4096
 MAX_RANK = 32  # numpy 1's limit

@@ -21,7 +21,8 @@ from ge_core.ir.verifier import STAGES, verify
 from ge_core.om import vocabulary as words
 from ge_core.om.attributes import decode_map
 from ge_core.om.descriptors import Description, DescriptorReader
-from ge_core.om.messages import Message, field_number, parse
+from ge_core.om.message_table import Message
+from ge_core.om.messages import field_number, parse
 from ge_core.om.operator_attributes import read_attributes
 from ge_core.om.seal import PAD_ATTRIBUTE, SEAL_ATTRIBUTE
 from ge_core.om.tensors import TensorReader

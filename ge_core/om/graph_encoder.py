@@ -14,7 +14,8 @@ from ge_core.om import vocabulary as words
 from ge_core.om.attributes import AttrValue, encode_map
 from ge_core.om.descriptors import DescriptorWriter, shape_ranges
 from ge_core.om.inout import InOutInfo, TensorInfo
-from ge_core.om.messages import Message, field_number, message_class, serialize
+from ge_core.om.message_table import Message
+from ge_core.om.messages import field_number, message_class, serialize
 from ge_core.om.operator_attributes import write_attributes
 from ge_core.om.tensors import TensorWriter
 from ge_core.om.weights import WeightsWriter

@@ -1,24 +1,14 @@
-"""GE's protobuf messages, built at run time from a table of field numbers.
-
-The messages are of package `ge.proto` (and `domi` for tasks) in a descriptor pool of our own: generated
-modules would register in the default pool, where TorchAir's `ge.proto` lives in the same process. Protobuf
-is imported at the first use, so that importing this module is cheap.
-"""
+"""GE's protobuf messages, of package `ge.proto` and, for tasks, `domi`."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, TypeAlias
-
 from ge_core.errors import OfflineModelError
 from ge_core.om import wire
-
-Message: TypeAlias = Any
-"""An instance of a class made by `message_class`; protobuf has no static types for it."""
+from ge_core.om.message_table import Message, MessageTable
 
 _ATTR_MAP = "map<string, AttrDef>"
 
-_TABLE: dict[str, dict[str, str]] = {
+_PACKAGES = {
     "ge.proto": {
         "ModelDef": f"""name 1 string; version 2 uint32; custom_version 3 string; graph 7 *GraphDef;
             attr 11 {_ATTR_MAP}""",
@@ -54,9 +44,7 @@ _TABLE: dict[str, dict[str, str]] = {
         "TaskDef": "id 1 uint32; type 2 uint32; stream_id 10 uint32",
     },
 }
-"""Per package and message: `name number type`; * is repeated, /value a member of the oneof."""
-
-_SCALARS = {"int32", "int64", "uint32", "uint64", "bool", "float", "bytes", "string"}
+_TABLE = MessageTable(_PACKAGES)
 
 _SCAN_ABOVE = 64 << 10
 """Messages of at most this size are bounded by themselves, and protobuf bounds their depth in C."""
@@ -64,7 +52,7 @@ _SCAN_ABOVE = 64 << 10
 
 def message_class(name: str) -> type[Message]:
     """The class of a message, by its short name in the table."""
-    return _classes()[name]
+    return _TABLE.message_class(name)
 
 
 def parse(name: str, data: bytes | memoryview) -> Message:
@@ -78,7 +66,7 @@ def parse(name: str, data: bytes | memoryview) -> Message:
     from google.protobuf.message import DecodeError
 
     if len(data) > _SCAN_ABOVE:
-        wire.check(memoryview(data), name, _schema())
+        wire.check(memoryview(data), name, _TABLE.schema)
     message = message_class(name)()
     try:
         message.ParseFromString(bytes(data))
@@ -111,86 +99,4 @@ def serialize(message: Message) -> bytes:
 
 def field_number(message: str, field: str) -> int:
     """The number of a field, for code that writes the wire format itself."""
-    return next(number for name, number, _ in _fields(message) if name == field)
-
-
-def _fields(message: str) -> list[tuple[str, int, list[str]]]:
-    text = next(group[message] for group in _TABLE.values() if message in group)
-    parsed = []
-    for entry in text.split(";"):
-        name, number, *kind = entry.split()
-        parsed.append((name, int(number), kind))
-    return parsed
-
-
-def _map_value(kind: list[str]) -> str | None:
-    return kind[1].rstrip(">") if kind[0] == "map<string," else None
-
-
-@lru_cache(maxsize=1)
-def _schema() -> dict[str, dict[int, str | None]]:
-    """For `wire.check`: per message, field number to inner message; map entries under `Message.field`."""
-    schema: dict[str, dict[int, str | None]] = {}
-    for group in _TABLE.values():
-        for message in group:
-            numbers: dict[int, str | None] = {}
-            for name, number, kind in _fields(message):
-                value = _map_value(kind)
-                if value is not None:
-                    entry = f"{message}.{name}"
-                    schema[entry] = {1: None, 2: None if value in _SCALARS else value}
-                    numbers[number] = entry
-                else:
-                    inner = kind[0].lstrip("*")
-                    numbers[number] = None if inner in _SCALARS else inner
-            schema[message] = numbers
-    return schema
-
-
-@lru_cache(maxsize=1)
-def _classes() -> dict[str, type[Message]]:
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    proto = descriptor_pb2.FieldDescriptorProto
-
-    def add(fields: Any, package: str, name: str, number: int, kind: str, *, repeated: bool = False) -> Any:
-        new = fields.add(name=name, number=number)
-        new.label = proto.LABEL_REPEATED if repeated else proto.LABEL_OPTIONAL
-        if kind in _SCALARS:
-            new.type = getattr(proto, f"TYPE_{kind.upper()}")
-        else:
-            new.type, new.type_name = proto.TYPE_MESSAGE, f".{package}.{kind}"
-        return new
-
-    pool = descriptor_pool.DescriptorPool()
-    found: dict[str, type[Message]] = {}
-    for package, group in _TABLE.items():
-        file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
-        for message in group:
-            described = file.message_type.add(name=message)
-            for name, number, kind in _fields(message):
-                value = _map_value(kind)
-                if value is not None:
-                    entry_name = "".join(part.capitalize() for part in name.split("_")) + "Entry"
-                    entry = described.nested_type.add(name=entry_name)
-                    entry.options.map_entry = True
-                    add(entry.field, package, "key", 1, "string")
-                    add(entry.field, package, "value", 2, value)
-                    add(described.field, package, name, number, f"{message}.{entry_name}", repeated=True)
-                    continue
-                new = add(
-                    described.field,
-                    package,
-                    name,
-                    number,
-                    kind[0].lstrip("*"),
-                    repeated=kind[0].startswith("*"),
-                )
-                if kind[1:]:
-                    if not described.oneof_decl:
-                        described.oneof_decl.add(name=kind[1].lstrip("/"))
-                    new.oneof_index = 0
-        pool.Add(file)
-        for message in group:
-            found[message] = message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{message}"))
-    return found
+    return _TABLE.field_number(message, field)

@@ -21,7 +21,8 @@ from ge_core.om import attributes
 from ge_core.om import vocabulary as words
 from ge_core.om.attributes import DataTypeNumber, Expression
 from ge_core.om.descriptors import DescriptorReader, DescriptorWriter
-from ge_core.om.messages import Message, message_class
+from ge_core.om.message_table import Message
+from ge_core.om.messages import message_class
 from ge_core.om.tensors import TensorReader, TensorWriter
 from ge_core.ops.schema import Schema
 

@@ -17,7 +17,7 @@ from ge_core.ir.constant import MAX_CONTENT, Constant
 from ge_core.ir.dtype import unpack
 from ge_core.ir.types import Layout, TensorType
 from ge_core.om.descriptors import DescriptorReader, DescriptorWriter
-from ge_core.om.messages import Message
+from ge_core.om.message_table import Message
 from ge_core.om.seal import ALIGNMENT
 from ge_core.om.weights import WeightsWriter
 from ge_core.om.writer import Buffer

@@ -26,7 +26,7 @@ from ge_core.passes.dce import DeadCode
 from ge_core.passes.fold import ConstantFolding
 from ge_core.passes.infer_types import InferTypes
 from ge_core.passes.manager import PassManager
-from ge_core.passes.precision import StoreWeightsInHalf
+from ge_core.passes.precision import StoreWeightsInBytes, StoreWeightsInHalf
 from ge_core.passes.recognise import RECOGNISERS
 from ge_core.passes.scales import FoldScales
 from ge_core.passes.shapes import Shapes
@@ -53,7 +53,7 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
         # transposes no longer stand between weights and their factors
         passes += [FoldScales(), cleaning]
     if precision == "speed":
-        passes += [StoreWeightsInHalf(), *([DeadCode()] if dce else [])]
+        passes += [StoreWeightsInBytes(), StoreWeightsInHalf(), *([DeadCode()] if dce else [])]
     return PassManager(tuple(passes), "optimise")
 
 

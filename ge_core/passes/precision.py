@@ -1,7 +1,10 @@
-"""Precision assignment: under "speed", large float32 weights of products are stored in half.
+"""Precision assignment: under "speed", large float32 weights of products are stored in smaller types.
 
 Only the storage shrinks: a Cast brings the weights back, which backends read through; the product stays in float32.
-A weight whose float16 form overflows, or loses more than 2⁻¹⁰ of its largest element, stays.
+- Half: a weight whose float16 form overflows, or loses more than 2⁻¹⁰ of its largest element, stays.
+- Bytes, for products of few rows, whose time is that of reading the weights: every column as int8 times a scale,
+  w[:, j] ≈ q[:, j] s[j] with s[j] = max |w[:, j]| / 127, so that x @ w ≈ (x @ q) s. A weight that loses more than
+  1 % of its root mean square by that (a few large elements among many small ones) is stored in half.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
@@ -17,6 +21,10 @@ from ge_core.ir.graph import Graph, Node, Value, constant_of
 from ge_core.ir.traverse import walk
 from ge_core.passes.base import Pass, PassContext
 
+FEW_ROWS = 4
+"""Rows of a product up to which its weights are stored in bytes."""
+LOSS = 0.01
+"""Of a weight's root mean square, that storing it in bytes may cost."""
 # operator and the input that holds its weights
 _WEIGHTS = {"MatMul": 1, "Gemm": 1, "Conv": 1, "ConvTranspose": 1}
 
@@ -63,3 +71,83 @@ class StoreWeightsInHalf(Pass):
         b = Builder(node.block, node, node.loc)
         result: Value = b.Cast(half[weight], to=DType.of("float32"))
         return result
+
+
+@dataclass(frozen=True)
+class StoreWeightsInBytes(Pass):
+    """Enters regions. Changes results by the rounding of the weights.
+
+    Attributes:
+        least_bytes: smaller weights stay as they are: they lie in a cache anyway.
+    """
+
+    least_bytes: int = 1 << 20
+
+    def run(self, graph: Graph, ctx: PassContext) -> bool:
+        changed = False
+        known: dict[Value, tuple[Value, Value]] = {}
+        for node in list(walk(graph)):
+            weight = node.input(1) if node.op in ("MatMul", "Gemm") else None
+            constant = constant_of(weight)
+            if weight is None or constant is None or not self._fits(node, constant):
+                continue
+            if weight not in known:
+                stored = _bytes(constant.array(), 0 if _transposed(node) else 1)
+                if stored is None:
+                    continue
+                known[weight] = _add(graph, weight, *stored)
+            if not ctx.allow("byte-weights", node):
+                return changed
+            _rewrite(node, *known[weight])
+            changed = True
+        return changed
+
+    def _fits(self, node: Node, constant: Constant) -> bool:
+        left = node.input(0)
+        large = constant.type.dtype.name == "float32" and constant.nbytes >= self.least_bytes
+        if left is None or not large or len(constant.array().shape) != 2 or node.attrs.get("transA", 0):
+            return False
+        shape = left.tensor.shape
+        rows = None if shape is None else dims.bounds(dims.product(shape[:-1]))[1]
+        return rows is not None and rows <= FEW_ROWS
+
+
+def _transposed(node: Node) -> bool:
+    return bool(node.attrs.get("transB", 0))
+
+
+def _bytes(weights: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """A matrix in bytes and the scales of its columns, which lie along axis `columns`; None where too much is lost."""
+    largest = np.abs(weights).max(axis=1 - columns, keepdims=True)
+    if not np.isfinite(largest).all():
+        return None
+    scales = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
+    if not (scales >= np.finfo(np.float32).tiny).all():
+        return None
+    stored = np.rint(weights / scales)
+    lost = stored * scales - weights
+    if float(np.vdot(lost, lost)) > LOSS**2 * float(np.vdot(weights, weights)):
+        return None
+    return stored.astype(np.int8), scales.reshape(-1)
+
+
+def _add(graph: Graph, weight: Value, stored: np.ndarray, scales: np.ndarray) -> tuple[Value, Value]:
+    return (
+        graph.add_constant(Constant.of(stored), f"{weight.name}.bytes"),
+        graph.add_constant(Constant.of(scales), f"{weight.name}.scales"),
+    )
+
+
+def _rewrite(node: Node, stored: Value, scales: Value) -> None:
+    """y = x @ w + c as (x @ q) * s + c."""
+    assert node.block is not None
+    b = Builder(node.block, node, node.loc)
+    x, w = node.input(0), b.Cast(stored, to=DType.of("float32"))
+    attributes = {name: node.attrs[name] for name in ("transB", "alpha") if name in node.attrs}
+    y = b.Mul(b.Gemm(x, w, **attributes) if node.op == "Gemm" else b.MatMul(x, w), scales)
+    added, beta = node.input(2) if node.op == "Gemm" else None, node.attrs.get("beta", 1.0)
+    if added is not None and beta != 0:
+        y = b.Add(y, added if beta == 1 else b.Mul(added, beta))
+    node.output.replace_uses(y)
+    node.output.name, y.name = y.name, node.output.name
+    node.block.nodes.remove(node)

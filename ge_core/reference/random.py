@@ -17,12 +17,12 @@ from ge_core.ops.registry import kernel
 from ge_core.reference.call import Call
 from ge_core.reference.cast import convert
 
-_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
-_KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 # Random bits of a uniform number: those that the type represents exactly in [0, 1).
-_BITS = {"float16": 11, "bfloat16": 8, "float32": 24}
+BITS = {"float16": 11, "bfloat16": 8, "float32": 24}
 
 
 def philox(seed: int, offset: int, words: int) -> np.ndarray:
@@ -33,14 +33,14 @@ def philox(seed: int, offset: int, words: int) -> np.ndarray:
     c2, c3 = np.zeros_like(c0), np.zeros_like(c0)
     k0, k1 = seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF
     for _ in range(10):
-        first, second = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
+        first, second = c0 * np.uint64(MULTIPLIERS[0]), c2 * np.uint64(MULTIPLIERS[1])
         c0, c1, c2, c3 = (
             (second >> _HALF) ^ c1 ^ np.uint64(k0),
             second & _LOW,
             (first >> _HALF) ^ c3 ^ np.uint64(k1),
             first & _LOW,
         )
-        k0, k1 = (k0 + _KEY_STEPS[0]) & 0xFFFFFFFF, (k1 + _KEY_STEPS[1]) & 0xFFFFFFFF
+        k0, k1 = (k0 + KEY_STEPS[0]) & 0xFFFFFFFF, (k1 + KEY_STEPS[1]) & 0xFFFFFFFF
     return np.stack([c0, c1, c2, c3], axis=1).astype(np.uint32).ravel()[:words]
 
 
@@ -54,7 +54,7 @@ def uniform(seed: int, offset: int, count: int, dtype: DType) -> np.ndarray:
     """Numbers in [0, 1), as multiples of 2^-53 for float64, else of the type's own step below 1 (as float32)."""
     if dtype.name == "float64":
         return (_doubled(philox(seed, offset, 2 * count)) >> np.uint64(11)) * 2.0**-53
-    bits = _BITS[dtype.name]
+    bits = BITS[dtype.name]
     words = philox(seed, offset, count) >> np.uint32(32 - bits)
     return words.astype(np.float32) * np.float32(2.0**-bits)
 

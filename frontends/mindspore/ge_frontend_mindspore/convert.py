@@ -14,10 +14,11 @@ from ge_core.ir.constant import Constant
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Graph, State, Value
 from ge_core.ir.types import TensorType
+from ge_core.plugins.unsupported import Unsupported
 
 from .call import Call
 from .control import Control
-from .findings import Finding, place
+from .findings import place
 from .literals import MONAD, Described
 from .loops import Round
 from .memory import Memory, Ref
@@ -49,7 +50,7 @@ class Converter:
         self, graph: Graph, program: Program, written: Written, live: Mapping[str, Callable[[], np.ndarray]]
     ) -> None:
         self.graph, self.program, self.written = graph, program, written
-        self.failures: list[Finding] = []
+        self.failures: list[Unsupported] = []
         self._live = live
         self._constants: dict[str, Result] = {}
         self._parameters: dict[str, Ref] = {}
@@ -310,7 +311,7 @@ class _Frame:
                 result = known.function(call, *self._arguments(step, known, operands))
                 return self._settle(step, result)
             except UnsupportedError as error:
-                self._converter.failures.append(Finding(error.what, place(loc)))
+                self._converter.failures.append(Unsupported(error.what, place(loc)))
                 return self._stand_in(step, error)
             except GeError as error:
                 if error.where is not None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ge_core.ir.dtype import DType
+from ge_core.om.message_table import Message
 
 from .element_types import of_file
-from .messages import Message, damaged
+from .messages import damaged
 from .weights import tensor_constant, tensor_type
 
 # AttributeProto.AttributeType

@@ -1,22 +1,12 @@
-"""MindIR's protobuf messages, built at run time from a table of field numbers.
-
-They live in a descriptor pool of their own, so that they never clash with MindSpore's generated module. Fields that
-an importer has no use for are left out; protobuf skips them.
-"""
+"""MindIR's protobuf messages, but for the fields that an importer has no use for."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, TypeAlias
-
 from ge_core.errors import ModelImportError, OfflineModelError
 from ge_core.om import wire
+from ge_core.om.message_table import Message, MessageTable
 
-Message: TypeAlias = Any
-"""An instance of a class made by `message_class`; protobuf has no static types for it."""
-
-_PACKAGE = "ge.mindir"
-_TABLE = {
+_FIELDS = {
     "Model": """ir_version 1 string; producer_name 2 string; model_version 5 string; graph 7 Graph;
         functions 8 *Graph; little_endian 10 bool; primitives 12 *Primitive; mind_ir_version 13 int64;
         user_info 14 *UserInfo""",
@@ -35,9 +25,7 @@ _TABLE = {
     "Primitive": "name 1 string; op_type 2 string; attribute 3 *Attribute; instance_name 4 string; prim_type 5 int32",
     "Unread": "",
 }
-"""Per message: `name number type`; * is repeated."""
-
-_SCALARS = {"int32", "int64", "bool", "float", "double", "bytes", "string"}
+_TABLE = MessageTable({"ge.mindir": _FIELDS})
 
 _SCAN_ABOVE = 4 << 20
 """Messages of at most this size are bounded by themselves, and protobuf bounds their depth in C."""
@@ -45,7 +33,7 @@ _SCAN_ABOVE = 4 << 20
 
 def message_class(name: str) -> type[Message]:
     """The class of a message, by its name in the table."""
-    return _classes()[name]
+    return _TABLE.message_class(name)
 
 
 def merge(message: Message, data: bytes | bytearray | memoryview) -> None:
@@ -72,7 +60,7 @@ def check(data: memoryview, name: str) -> None:
         ModelImportError: as `merge`.
     """
     try:
-        wire.check(data, name, _schema())
+        wire.check(data, name, _TABLE.schema)
     except OfflineModelError as error:
         raise damaged(error.what) from error
 
@@ -80,38 +68,3 @@ def check(data: memoryview, name: str) -> None:
 def damaged(what: str) -> ModelImportError:
     """The error for a file that breaks the form of MindIR."""
     return ModelImportError(f"the MindIR file is damaged: {what}", fix="export it again from its model")
-
-
-@lru_cache(maxsize=1)
-def _schema() -> dict[str, dict[int, str | None]]:
-    schema: dict[str, dict[int, str | None]] = {}
-    for message in _TABLE:
-        kinds = {number: kind.lstrip("*") for _, number, kind in _fields(message)}
-        schema[message] = {number: None if kind in _SCALARS else kind for number, kind in kinds.items()}
-    return schema
-
-
-def _fields(message: str) -> list[tuple[str, int, str]]:
-    entries = (entry.split() for entry in _TABLE[message].split(";") if entry.strip())
-    return [(name, int(number), kind) for name, number, kind in entries]
-
-
-@lru_cache(maxsize=1)
-def _classes() -> dict[str, type[Message]]:
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    proto = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
-    for message in _TABLE:
-        described = file.message_type.add(name=message)
-        for name, number, kind in _fields(message):
-            field = described.field.add(name=name, number=number)
-            field.label = proto.LABEL_REPEATED if kind.startswith("*") else proto.LABEL_OPTIONAL
-            kind = kind.lstrip("*")
-            if kind in _SCALARS:
-                field.type = getattr(proto, f"TYPE_{kind.upper()}")
-            else:
-                field.type, field.type_name = proto.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {m: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{m}")) for m in _TABLE}

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from ge_core.errors import ModelImportError, OfflineModelError, UnsupportedError
 from ge_core.om import wire
+from ge_core.om.message_table import Message
 
 from .external import ExternalFiles, map_file
-from .messages import Message, damaged, merge, message_class
+from .messages import damaged, merge, message_class
 
 # Field numbers of ModelProto and GraphProto, see messages.py.
 _GRAPH, _PARAMETER = 7, 3

@@ -9,9 +9,10 @@ from typing import Any
 
 from ge_core.errors import UnsupportedError
 from ge_core.ir.location import Location
+from ge_core.om.message_table import Message
 
 from .literals import MONAD, Described, Description, Literal, described, description, literal
-from .messages import Message, damaged
+from .messages import damaged
 from .model_file import ModelFile, Parameter
 
 FRAMEWORK = "mindspore"

@@ -14,9 +14,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypeVar
+
+from ge_core.plugins.operator_table import OperatorTable
 
 Handler = Callable[..., Any]
 F = TypeVar("F", bound=Handler)
@@ -47,8 +47,7 @@ class Operator:
     view: bool
 
 
-_OPERATORS: dict[str, Operator] = {}
-_loaded = False
+_OPERATORS: OperatorTable[Operator] = OperatorTable(f"{__package__}.ops")
 
 
 def primitive(*names: str, ignores: tuple[str, ...] = (), writes: bool = False, view: bool = False) -> Callable[[F], F]:
@@ -63,13 +62,7 @@ def primitive(*names: str, ignores: tuple[str, ...] = (), writes: bool = False, 
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         named = [p for p in parameters if p.kind is not p.VAR_POSITIONAL]
         for name in names:
-            if name in _OPERATORS:
-                other = _OPERATORS[name].function
-                raise ValueError(
-                    f"{name} is converted twice: by {other.__module__}.{other.__qualname__} and "
-                    f"{function.__module__}.{function.__qualname__}"
-                )
-            _OPERATORS[name] = Operator(
+            entry = Operator(
                 name,
                 function,
                 tuple(p.name for p in named),
@@ -79,27 +72,17 @@ def primitive(*names: str, ignores: tuple[str, ...] = (), writes: bool = False, 
                 writes,
                 view or name.endswith("View"),
             )
+            _OPERATORS.add(name, entry)
         return function
 
     return register
 
 
-def _load() -> None:
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        package = import_module(".ops", __package__)
-        for module in iter_modules(package.__path__):
-            import_module(f"{package.__name__}.{module.name}")
-
-
 def operators() -> dict[str, Operator]:
     """All registered primitives by name."""
-    _load()
-    return dict(_OPERATORS)
+    return _OPERATORS.entries()
 
 
 def find(name: str) -> Operator | None:
     """The primitive `name`."""
-    _load()
-    return _OPERATORS.get(name)
+    return _OPERATORS.find(name)

@@ -11,9 +11,10 @@ import numpy as np
 from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
 from ge_core.ir.types import TensorType
+from ge_core.om.message_table import Message
 
 from .element_types import of_file
-from .messages import Message, damaged
+from .messages import damaged
 from .model_file import Parameter
 
 

@@ -12,11 +12,12 @@ from ge_core.ir.dims import Size
 from ge_core.ir.graph import Value
 from ge_core.ir.location import Location
 from ge_core.ir.types import TensorType
+from ge_core.plugins.unsupported import Unsupported
 
 from .call import Call
 from .program import ABSENT, LOST, Block, Operator, Result, Tensor, Vector
 from .registry import IGNORED, Conversion, find
-from .scan import Finding, describe_place, location
+from .scan import describe_place, location
 
 _REPORT_IT = "this is a fault of the Paddle frontend; please report it"
 
@@ -107,7 +108,7 @@ class Converter:
 
     def __init__(self, weights: Callable[[str], Value], exact_shapes: bool = True) -> None:
         self._weights, self._exact_shapes = weights, exact_shapes
-        self.failures: list[Finding] = []
+        self.failures: list[Unsupported] = []
         self._streams = 0
 
     def next_stream(self) -> int:
@@ -145,7 +146,7 @@ class Converter:
                 found = known.function(call, *operands, **attributes)
                 self._settle(op, found, scope, loc)
             except UnsupportedError as error:
-                self.failures.append(Finding(error.what, describe_place(op)))
+                self.failures.append(Unsupported(error.what, describe_place(op)))
                 for result in op.results:
                     scope.set(result.number, self._stand_in(b, result, error))
             except GeError as error:

@@ -10,12 +10,14 @@ from typing import Any
 
 from ge_core.errors import ModelImportError, UnsupportedError
 from ge_core.ir.dtype import DType
+from ge_core.om.message_table import Message
+from ge_core.plugins.unsupported import Unsupported
 
 from .element_types import BY_NUMBER
 from .legacy import TABLE, Entry, Source, has_no_effect
 from .program import ABSENT, Array, Block, Input, Kind, Operator, Program, Result, Tensor, Vector
-from .program_desc import Message, parse_program
-from .scan import Finding, report
+from .program_desc import parse_program
+from .scan import report
 
 _MAX_DEPTH = 64
 _MAX_RANK = 64
@@ -62,7 +64,7 @@ class _Reader:
         self._inputs: list[Input] = []
         self._fetched: list[tuple[int, str, int]] = []
         self._stored: dict[str, Tensor] = {}
-        self._unknown: list[Finding] = []
+        self._unknown: list[Unsupported] = []
         # variables that only a branch defines: its condition and its block
         self._branches: dict[int, tuple[int, Block]] = {}
         self._choices: dict[tuple[int, int], Operator] = {}
@@ -138,7 +140,7 @@ class _Reader:
         else:
             stack = attributes.get("op_callstack") or ()
             place = next((line.strip() for line in reversed(list(stack)) if "File" in line), "in the model")
-            self._unknown.append(Finding(kind, place))
+            self._unknown.append(Unsupported(kind, place))
 
     def _arguments(self, table: dict[str, list[str]], name: str) -> list[str]:
         found = table.get(name, [])

@@ -1,20 +1,14 @@
-"""The protobuf messages of a legacy program (`.pdmodel`), built at run time from a table of field numbers.
+"""The protobuf messages of a legacy program (`.pdmodel`).
 
-They live in a descriptor pool of their own: Paddle's generated module registers the same names in the default pool.
+Texts are bytes: what they hold is checked when they are read.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, TypeAlias
-
 from ge_core.errors import ModelImportError
+from ge_core.om.message_table import Message, MessageTable
 
-Message: TypeAlias = Any
-"""An instance of a class made from the table; protobuf has no static types for it."""
-
-_PACKAGE = "ge.paddle"
-_TABLE = {
+_FIELDS = {
     "ProgramDesc": "blocks 1 *BlockDesc; version 4 Version; op_version_map 5 bytes",
     "Version": "version 1 int64",
     "BlockDesc": "idx 1 int32; parent_idx 2 int32; vars 3 *VarDesc; ops 4 *OpDesc; forward_block_idx 5 int32",
@@ -29,10 +23,8 @@ _TABLE = {
     "VarType": "type 1 int32; dense_tensor 3 DenseTensor; tensor_array 4 DenseTensor",
     "DenseTensor": "tensor 1 TensorDesc; lod_level 2 int32",
     "TensorDesc": "data_type 1 int32; dims 2 *int64",
-}  # fmt: skip
-"""Per message: `name number type`; * is repeated. Texts are bytes: what they hold is checked when they are read."""
-
-_SCALARS = {"int32": 5, "int64": 3, "bool": 8, "float": 2, "double": 1, "bytes": 12}
+}
+_TABLE = MessageTable({"ge.paddle": _FIELDS}, syntax="proto2")
 
 
 def parse_program(data: bytes, name: str) -> Message:
@@ -43,7 +35,7 @@ def parse_program(data: bytes, name: str) -> Message:
     """
     from google.protobuf.message import DecodeError
 
-    program = _classes()["ProgramDesc"]()
+    program = _TABLE.message_class("ProgramDesc")()
     try:
         program.ParseFromString(data)
     except (DecodeError, RecursionError) as error:
@@ -55,25 +47,4 @@ def parse_program(data: bytes, name: str) -> Message:
 
 def new_program() -> Message:
     """An empty ProgramDesc."""
-    return _classes()["ProgramDesc"]()
-
-
-@lru_cache(maxsize=1)
-def _classes() -> dict[str, Any]:
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    file = descriptor_pb2.FileDescriptorProto(name="ge_paddle.proto", package=_PACKAGE, syntax="proto2")
-    for message, fields in _TABLE.items():
-        described = file.message_type.add(name=message)
-        for text in fields.split(";"):
-            field_name, number, kind = text.split()
-            field = described.field.add(name=field_name, number=int(number))
-            field.label = field.LABEL_REPEATED if kind.startswith("*") else field.LABEL_OPTIONAL
-            kind = kind.lstrip("*")
-            if kind in _SCALARS:
-                field.type = _SCALARS[kind]
-            else:
-                field.type, field.type_name = field.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in _TABLE}
+    return _TABLE.message_class("ProgramDesc")()

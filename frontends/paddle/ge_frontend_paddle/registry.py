@@ -17,9 +17,9 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypeVar
+
+from ge_core.plugins.operator_table import OperatorTable
 
 Handler = Callable[..., Any]
 F = TypeVar("F", bound=Handler)
@@ -62,8 +62,7 @@ class Conversion:
     required: frozenset[int]
 
 
-_TABLE: dict[str, Conversion] = {}
-_loaded = False
+_TABLE: OperatorTable[Conversion] = OperatorTable(f"{__package__}.ops")
 
 
 def pd(*names: str, ignores: tuple[str, ...] = (), unread: tuple[str, ...] = ()) -> Callable[[F], F]:
@@ -89,39 +88,23 @@ def pd(*names: str, ignores: tuple[str, ...] = (), unread: tuple[str, ...] = ())
         )
         attributes = {p.name.rstrip("_"): p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         for name in names:
-            if name in _TABLE:
-                other = _TABLE[name].function
-                raise ValueError(
-                    f"{name} is converted twice: by {other.__module__}.{other.__qualname__} and "
-                    f"{function.__module__}.{function.__qualname__}"
-                )
-            _TABLE[name] = Conversion(
-                name, function, operands, attributes, frozenset(ignores), skipped, required - skipped
+            _TABLE.add(
+                name,
+                Conversion(name, function, operands, attributes, frozenset(ignores), skipped, required - skipped),
             )
         return function
 
     return register
 
 
-def _load() -> None:
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        package = import_module(".ops", __package__)
-        for module in iter_modules(package.__path__):
-            import_module(f"{package.__name__}.{module.name}")
-
-
 def conversions() -> dict[str, Conversion]:
     """All registered operators by name."""
-    _load()
-    return dict(_TABLE)
+    return _TABLE.entries()
 
 
 def find(name: str) -> Conversion | None:
     """The conversion of an operator; an in-place form is found as its functional form."""
-    _load()
-    found = _TABLE.get(name)
+    found = _TABLE.find(name)
     if found is None and name.endswith("_"):
-        found = _TABLE.get(name[:-1])
+        found = _TABLE.find(name[:-1])
     return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ge_core.errors import UnsupportedError
 from ge_core.ir.location import Location
+from ge_core.plugins.unsupported import Unsupported, unsupported_error
 
 from .program import Operator, Program
 from .registry import find
@@ -16,7 +16,6 @@ from .registry import find
 # Handled by the converter itself: what enters, what leaves, and the end of a block.
 STRUCTURE = frozenset({"data", "feed", "fetch", "builtin.parameter", "builtin.shadow_output", "cf.yield"})
 
-_PLACES_SHOWN = 3
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 # Lines of these are not the user's: Paddle, what Paddle writes while it rewrites Python, and ge.
 _NOT_THE_MODEL = re.compile(
@@ -24,18 +23,10 @@ _NOT_THE_MODEL = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One operator that cannot be converted: its name or form, and its place."""
-
-    what: str
-    place: str
-
-
-def unknown_operators(program: Program) -> list[Finding]:
+def unknown_operators(program: Program) -> list[Unsupported]:
     """One finding for each operator that nothing here converts."""
     return [
-        Finding(op.name, describe_place(op))
+        Unsupported(op.name, describe_place(op))
         for op in program.operators()
         if op.name not in STRUCTURE and find(op.name) is None
     ]
@@ -70,21 +61,6 @@ def describe_place(op: Operator) -> str:
     return f"in {op.module or 'the model'}{f' at {file}:{line}' if file else ''}"
 
 
-def report(found: Iterable[Finding], model: str) -> UnsupportedError:
+def report(found: Iterable[Unsupported], model: str) -> UnsupportedError:
     """One error that names every operator or form with its count and its places."""
-    places: dict[str, list[str]] = {}
-    for finding in found:
-        places.setdefault(finding.what, []).append(finding.place)
-    details = []
-    for what, where in sorted(places.items(), key=lambda item: -len(item[1])):
-        distinct = list(dict.fromkeys(where))
-        more = len(distinct) - _PLACES_SHOWN
-        shown = "; ".join(distinct[:_PLACES_SHOWN]) + (f"; and {more} more places" if more > 0 else "")
-        details.append(f"{what} ×{len(where)}: {shown}")
-    kinds = len(places)
-    return UnsupportedError(
-        f"{model} uses {kinds} operator{'s' if kinds > 1 else ''} that the Paddle frontend does not support",
-        details=details,
-        fix="replace them by other operators in the model, or register a conversion with "
-        "ge_frontend_paddle.registry.pd",
-    )
+    return unsupported_error(found, model, "Paddle", "ge_frontend_paddle.registry.pd")

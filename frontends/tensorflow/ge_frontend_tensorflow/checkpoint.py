@@ -17,9 +17,10 @@ from ge_core.errors import GeError, ModelImportError
 from ge_core.ir.constant import Constant
 from ge_core.ir.types import TensorType
 from ge_core.om import wire
+from ge_core.om.message_table import Message
 
 from .element_types import dtype_of
-from .messages import Message, parse
+from .messages import parse
 from .tensor_proto import static_shape
 
 _MAGIC = 0xDB4775248B80FB57

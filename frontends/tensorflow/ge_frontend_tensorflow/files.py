@@ -10,6 +10,7 @@ from typing import Any
 from ge_core.errors import InputError, ModelImportError, OptionError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.types import TensorType
+from ge_core.om.message_table import Message
 from ge_core.om.wire import MAX_BYTES
 from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.signature import Signature
@@ -17,7 +18,7 @@ from ge_core.structure import Fields, Items, Slot
 
 from .checkpoint import Checkpoint
 from .element_types import dtype_of
-from .messages import Message, parse
+from .messages import parse
 from .program import Program, Ref, graph_body, graph_ref
 from .restored import restored_names
 from .source import Input, Source

@@ -1,25 +1,18 @@
-"""TensorFlow's protobuf messages, built at run time from a table of field numbers.
+"""TensorFlow's protobuf messages, read without TensorFlow.
 
-They stand in a descriptor pool of our own: TensorFlow's generated modules would clash with ours in the default pool,
-and reading a file must not import TensorFlow. Bytes are walked before protobuf sees them, so that a small file
+Bytes are walked before protobuf sees them, so that a small file
 cannot become a large object.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, TypeAlias
-
 from ge_core.errors import GeError, ModelImportError
 from ge_core.om import wire
-
-Message: TypeAlias = Any
-"""An instance of a class made by `message_class`; protobuf has no static types for it."""
+from ge_core.om.message_table import Message, MessageTable
 
 _ATTR = "map<string, AttrValue>"
 
-# Per message: `name number type`; * is repeated, /value a member of the oneof.
-_TABLE: dict[str, str] = {
+_FIELDS = {
     "GraphDef": "node 1 *NodeDef; library 2 FunctionDefLibrary; versions 4 VersionDef",
     "VersionDef": "producer 1 int32; min_consumer 2 int32",
     "NodeDef": f"name 1 string; op 2 string; input 3 *string; device 4 string; attr 5 {_ATTR}",
@@ -51,13 +44,12 @@ _TABLE: dict[str, str] = {
     "BundleEntryProto": """dtype 1 int32; shape 2 TensorShapeProto; shard_id 3 int32; offset 4 int64; size 5 int64;
         crc32c 6 fixed32; slices 7 *bytes""",
 }
-
-_SCALARS = frozenset({"int32", "int64", "uint32", "uint64", "bool", "float", "double", "bytes", "string", "fixed32"})
+_TABLE = MessageTable({"ge.tensorflow": _FIELDS})
 
 
 def message_class(name: str) -> type[Message]:
     """The class of a message, by its name in the table."""
-    return _classes()[name]
+    return _TABLE.message_class(name)
 
 
 def parse(name: str, data: bytes | memoryview, what: str) -> Message:
@@ -74,7 +66,7 @@ def parse(name: str, data: bytes | memoryview, what: str) -> Message:
     if len(data) > wire.MAX_BYTES:
         raise ModelImportError(f"{what} has {len(data)} bytes", expected=f"at most {wire.MAX_BYTES}, protobuf's limit")
     try:
-        wire.check(memoryview(data), name, _schema())
+        wire.check(memoryview(data), name, _TABLE.schema)
         return parse_trusted(name, data)
     except GeError as error:
         raise ModelImportError(f"{what} is no {name}: {error.what}", fix="write the file again") from error
@@ -87,76 +79,3 @@ def parse_trusted(name: str, data: bytes | memoryview) -> Message:
     message = message_class(name)()
     message.ParseFromString(bytes(data))
     return message
-
-
-def _fields(message: str) -> list[tuple[str, int, list[str]]]:
-    parsed = []
-    for entry in _TABLE[message].split(";"):
-        name, number, *kind = entry.split()
-        parsed.append((name, int(number), kind))
-    return parsed
-
-
-def _map_value(kind: list[str]) -> str | None:
-    return kind[1].rstrip(">") if kind[0] == "map<string," else None
-
-
-@lru_cache(maxsize=1)
-def _schema() -> dict[str, dict[int, str | None]]:
-    """For `wire.check`: per message, field number to inner message; map entries under `Message.field`."""
-    schema: dict[str, dict[int, str | None]] = {}
-    for message in _TABLE:
-        numbers: dict[int, str | None] = {}
-        for name, number, kind in _fields(message):
-            value = _map_value(kind)
-            if value is not None:
-                entry = f"{message}.{name}"
-                schema[entry] = {1: None, 2: None if value in _SCALARS else value}
-                numbers[number] = entry
-            else:
-                inner = kind[0].lstrip("*")
-                numbers[number] = None if inner in _SCALARS else inner
-        schema[message] = numbers
-    return schema
-
-
-@lru_cache(maxsize=1)
-def _classes() -> dict[str, type[Message]]:
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    package = "ge.tensorflow"
-    file = descriptor_pb2.FileDescriptorProto(name="ge_tensorflow.proto", package=package, syntax="proto3")
-    for message in _TABLE:
-        described = file.message_type.add(name=message)
-        for name, number, kind in _fields(message):
-            value = _map_value(kind)
-            if value is not None:
-                entry_name = "".join(part.capitalize() for part in name.split("_")) + "Entry"
-                entry = described.nested_type.add(name=entry_name)
-                entry.options.map_entry = True
-                _add(entry.field, package, "key", 1, "string")
-                _add(entry.field, package, "value", 2, value)
-                _add(described.field, package, name, number, f"*{message}.{entry_name}")
-                continue
-            new = _add(described.field, package, name, number, kind[0])
-            if kind[1:]:
-                if not described.oneof_decl:
-                    described.oneof_decl.add(name=kind[1].lstrip("/"))
-                new.oneof_index = 0
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {m: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{m}")) for m in _TABLE}
-
-
-def _add(fields: Any, package: str, name: str, number: int, kind: str) -> Any:
-    from google.protobuf import descriptor_pb2
-
-    proto = descriptor_pb2.FieldDescriptorProto
-    new = fields.add(name=name, number=number)
-    new.label = proto.LABEL_REPEATED if kind.startswith("*") else proto.LABEL_OPTIONAL
-    plain = kind.lstrip("*")
-    if plain in _SCALARS:
-        new.type = getattr(proto, f"TYPE_{plain.upper()}")
-    else:
-        new.type, new.type_name = proto.TYPE_MESSAGE, f".{package}.{plain}"
-    return new

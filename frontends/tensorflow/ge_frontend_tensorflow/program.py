@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ge_core.errors import ModelImportError, UnsupportedError
 from ge_core.ir.constant import Constant
+from ge_core.om.message_table import Message
 
-from .messages import Message
 from .operator_table import described
 
 

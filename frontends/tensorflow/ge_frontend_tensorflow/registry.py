@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypeVar
+
+from ge_core.plugins.operator_table import OperatorTable
 
 Handler = Callable[..., Any]
 F = TypeVar("F", bound=Handler)
@@ -41,9 +41,7 @@ class Operator:
     raw: bool
 
 
-_OPERATORS: dict[str, Operator] = {}
-_REFUSED: dict[str, str] = {}
-_loaded = False
+_OPERATORS: OperatorTable[Operator] = OperatorTable(f"{__package__}.ops")
 
 
 def tf_op(*names: str, complex: bool = False, raw: bool = False) -> Callable[[F], F]:
@@ -58,34 +56,17 @@ def tf_op(*names: str, complex: bool = False, raw: bool = False) -> Callable[[F]
 
     def register(function: F) -> F:
         for name in names:
-            if name in _OPERATORS:
-                other = _OPERATORS[name].function
-                raise ValueError(
-                    f"{name} is converted twice: by {other.__module__}.{other.__qualname__} and "
-                    f"{function.__module__}.{function.__qualname__}"
-                )
-            _OPERATORS[name] = Operator(name, function, complex, raw)
+            _OPERATORS.add(name, Operator(name, function, complex, raw))
         return function
 
     return register
 
 
-def _load() -> None:
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        package = import_module(".ops", __package__)
-        for module in iter_modules(package.__path__):
-            import_module(f"{package.__name__}.{module.name}")
-
-
 def operators() -> dict[str, Operator]:
     """All registered operators by name."""
-    _load()
-    return dict(_OPERATORS)
+    return _OPERATORS.entries()
 
 
 def find(name: str) -> Operator | None:
     """The operator `name`."""
-    _load()
-    return _OPERATORS.get(name)
+    return _OPERATORS.find(name)

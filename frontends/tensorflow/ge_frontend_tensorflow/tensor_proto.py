@@ -11,9 +11,9 @@ from ge_core.errors import ModelImportError
 from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
 from ge_core.ir.types import TensorType
+from ge_core.om.message_table import Message
 
 from .element_types import dtype_of
-from .messages import Message
 
 _FIELDS = {
     "float32": "float_val", "float64": "double_val", "int32": "int_val", "uint8": "int_val", "int16": "int_val",

@@ -16,6 +16,7 @@ from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
 from ge_core.ir.location import Location
 from ge_core.ir.types import TensorType
+from ge_core.plugins.unsupported import Unsupported
 
 from .aliasing import Writes
 from .call import Call
@@ -23,7 +24,7 @@ from .complex_pair import ComplexPair
 from .element_types import from_torch, real_of
 from .locations import location
 from .registry import Operator, argument_names, find, find_higher_order
-from .scan import NO_OPERATION, Finding, describe_place, is_symbolic, target_name
+from .scan import NO_OPERATION, describe_place, is_symbolic, target_name
 from .symbols import Symbols
 
 _REPORT_IT = "this is a fault of the PyTorch frontend; please report it"
@@ -45,7 +46,7 @@ class Converter:
 
     def __init__(self, symbols: Symbols, writes: Writes) -> None:
         self.symbols, self.writes = symbols, writes
-        self.failures: list[Finding] = []
+        self.failures: list[Unsupported] = []
         self._bound: dict[Any, _Binding] = {}
 
     def run(self, b: Builder, graph: torch.fx.Graph, params: Sequence[Result]) -> list[Result]:
@@ -88,7 +89,7 @@ class Converter:
                 result = known.function(call, **self._arguments(b, env, node, known))
                 return self._settle(node, result, loc)
             except UnsupportedError as error:
-                self.failures.append(Finding(error.what, describe_place(node)))
+                self.failures.append(Unsupported(error.what, describe_place(node)))
                 return self._stand_in(b, node, error)
             except GeError as error:
                 raise _internal(name, loc, error) from error

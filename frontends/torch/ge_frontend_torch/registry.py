@@ -16,9 +16,9 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypeVar
+
+from ge_core.plugins.operator_table import OperatorTable
 
 Handler = Callable[..., Any]
 F = TypeVar("F", bound=Handler)
@@ -48,9 +48,15 @@ class Operator:
     complex: bool
 
 
-_OPERATORS: dict[str, Operator] = {}
-_HIGHER_ORDER: dict[str, Handler] = {}
-_loaded = False
+@dataclass(frozen=True)
+class HigherOrder:
+    """A registered higher-order operator: the function that converts it."""
+
+    function: Handler
+
+
+_OPERATORS: OperatorTable[Operator] = OperatorTable(f"{__package__}.ops")
+_HIGHER_ORDER: OperatorTable[HigherOrder] = OperatorTable(f"{__package__}.ops")
 
 
 def aten(*names: str, ignores: tuple[str, ...] = (), complex: bool = False) -> Callable[[F], F]:
@@ -66,14 +72,8 @@ def aten(*names: str, ignores: tuple[str, ...] = (), complex: bool = False) -> C
 
     def register(function: F) -> F:
         for name in names:
-            if name in _OPERATORS:
-                other = _OPERATORS[name].function
-                raise ValueError(
-                    f"{name} is converted twice: by {other.__module__}.{other.__qualname__} and "
-                    f"{function.__module__}.{function.__qualname__}"
-                )
             parameters = tuple(inspect.signature(function).parameters)[1:]
-            _OPERATORS[name] = Operator(name, function, parameters, frozenset(ignores), complex)
+            _OPERATORS.add(name, Operator(name, function, parameters, frozenset(ignores), complex))
         return function
 
     return register
@@ -83,37 +83,24 @@ def higher_order(name: str) -> Callable[[F], F]:
     """Register a function for a higher-order operator; it is called with the node's arguments as they stand."""
 
     def register(function: F) -> F:
-        if name in _HIGHER_ORDER:
-            raise ValueError(f"the higher-order operator {name} is converted twice")
-        _HIGHER_ORDER[name] = function
+        _HIGHER_ORDER.add(name, HigherOrder(function))
         return function
 
     return register
 
 
-def _load() -> None:
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        package = import_module(".ops", __package__)
-        for module in iter_modules(package.__path__):
-            import_module(f"{package.__name__}.{module.name}")
-
-
 def operators() -> dict[str, Operator]:
     """All registered operators by name."""
-    _load()
-    return dict(_OPERATORS)
+    return _OPERATORS.entries()
 
 
 def find(name: str) -> Operator | None:
     """The operator `name`; an in-place form (`relu_.default`) is found as its functional form."""
-    _load()
-    found = _OPERATORS.get(name)
+    found = _OPERATORS.find(name)
     if found is None:
         base, _, overload = name.rpartition(".")
         if base.endswith("_") and not base.endswith("__"):
-            found = _OPERATORS.get(f"{base[:-1]}.{overload}")
+            found = _OPERATORS.find(f"{base[:-1]}.{overload}")
     return found
 
 
@@ -142,8 +129,8 @@ def argument_names(schema: Any, known: Operator) -> dict[str, str | None]:
 
 def find_higher_order(name: str) -> Handler | None:
     """The function for a higher-order operator."""
-    _load()
-    return _HIGHER_ORDER.get(name)
+    found = _HIGHER_ORDER.find(name)
+    return found.function if found else None
 
 
 def operator_name(op: Any) -> str:

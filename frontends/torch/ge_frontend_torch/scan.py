@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import torch
 
 from ge_core.errors import UnsupportedError
-from ge_core.ir.location import Location
+from ge_core.plugins.unsupported import Unsupported, unsupported_error
 
 from .aliasing import graphs
 from .locations import location, module_class
@@ -20,16 +19,6 @@ from .registry import find, find_higher_order, operator_name
 # Assertions that torch puts in for what it assumed while tracing; the graph's own types say the same.
 NO_OPERATION = frozenset({"_assert_tensor_metadata.default", "sym_constrain_range.default",
                           "sym_constrain_range_for_size.default", "_functional_assert_scalar.default"})  # fmt: skip
-
-_PLACES_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One node that cannot be converted: the operator or form, and its place."""
-
-    what: str
-    place: str
 
 
 def target_name(node: torch.fx.Node) -> str:
@@ -64,7 +53,7 @@ def _known(node: torch.fx.Node) -> bool:
     return find_higher_order(name) is not None or is_symbolic(node)
 
 
-def complex_uses(module: torch.fx.GraphModule) -> list[Finding]:
+def complex_uses(module: torch.fx.GraphModule) -> list[Unsupported]:
     """Operators that take or give complex numbers and that are not registered to do so."""
     found = []
     for graph in graphs(module):
@@ -73,7 +62,7 @@ def complex_uses(module: torch.fx.GraphModule) -> list[Finding]:
             if known is None or known.complex:
                 continue
             if any(_is_complex(n.meta.get("val")) for n in (node, *node.all_input_nodes)):
-                found.append(Finding(f"{known.name} on complex numbers", describe_place(node)))
+                found.append(Unsupported(f"{known.name} on complex numbers", describe_place(node)))
     return found
 
 
@@ -114,9 +103,9 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     return decomposition_table
 
 
-def findings(unknown: Mapping[Any, list[torch.fx.Node]]) -> list[Finding]:
+def findings(unknown: Mapping[Any, list[torch.fx.Node]]) -> list[Unsupported]:
     """One finding for each node that nothing converts."""
-    return [Finding(_original_name(node), describe_place(node)) for nodes in unknown.values() for node in nodes]
+    return [Unsupported(_original_name(node), describe_place(node)) for nodes in unknown.values() for node in nodes]
 
 
 def _original_name(node: torch.fx.Node) -> str:
@@ -134,21 +123,6 @@ def describe_place(node: torch.fx.Node) -> str:
     return module + source
 
 
-def report(found: list[Finding], model: str, place: Location | None = None) -> UnsupportedError:
+def report(found: list[Unsupported], model: str) -> UnsupportedError:
     """One error that names every operator or form with its count and its places."""
-    places: dict[str, list[str]] = {}
-    for finding in found:
-        places.setdefault(finding.what, []).append(finding.place)
-    details = []
-    for what, where in sorted(places.items(), key=lambda item: -len(item[1])):
-        distinct = list(dict.fromkeys(where))
-        more = len(distinct) - _PLACES_SHOWN
-        shown = "; ".join(distinct[:_PLACES_SHOWN]) + (f"; and {more} more places" if more > 0 else "")
-        details.append(f"{what} ×{len(where)}: {shown}")
-    kinds = len(places)
-    return UnsupportedError(
-        f"{model} uses {kinds} operator{'s' if kinds > 1 else ''} that the PyTorch frontend does not support",
-        details=details,
-        fix="replace them by other operators in the model, or register a conversion with "
-        "ge_frontend_torch.registry.aten",
-    )
+    return unsupported_error(found, model, "PyTorch", "ge_frontend_torch.registry.aten")

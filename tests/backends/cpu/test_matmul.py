@@ -237,3 +237,27 @@ def test_half_weights_are_read_where_they_lie() -> None:
     b.outputs(b.Relu(b.MatMul(x, b.Cast(w, to="float32"))))
     plan = check(g, [[data(5, 64)]])
     assert kernels(plan) == ["product.float32.fused"]
+
+
+@pytest.mark.parametrize("isa", widths())
+@pytest.mark.parametrize("m, k, n", [(1, 37, 50), (2, 64, 48), (3, 5, 130), (4, 130, 17), (30, 1100, 70)])
+def test_byte_weights_are_read_where_they_lie(isa: str, m: int, k: int, n: int) -> None:
+    g = Graph()
+    b = Builder(g)
+    x, r = b.input("x", "float32", (m, k)), b.input("r", "float32", (m, n))
+    q, s = b.constant(RNG.integers(-128, 128, (k, n), np.int8)), b.constant(data(n))
+    b.outputs(b.Add(b.Mul(b.MatMul(x, b.Cast(q, to="float32")), s), r))
+    plan = check(g, [[data(m, k), data(m, n)], [np.full((m, k), np.nan, np.float32), data(m, n)]], isa=isa)
+    assert kernels(plan) == ["product.float32.fused"]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_speed_reads_bytes(transposed: bool) -> None:
+    g = Graph()
+    b = Builder(g)
+    x, r = b.input("x", "float32", (1, 600)), b.input("r", "float32", (1, 500))
+    w = data(500, 600) if transposed else data(600, 500)
+    b.outputs(b.Relu(b.Gemm(x, b.constant(w), r, transB=int(transposed))))
+    plan = check(g, [[data(1, 600), data(1, 500)]], precision="speed", tolerance=0.02)
+    assert kernels(plan) == ["product.float32.fused"]
+    assert any(v.dtype.name == "int8" for v in plan.graph.constants)

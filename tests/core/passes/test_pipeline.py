@@ -11,7 +11,7 @@ from ge_core.errors import OptionError
 from ge_core.ir import Builder, Graph, Location, Value, symbol
 from ge_core.ir.verifier import verify
 from ge_core.passes import PassContext, optimise
-from ge_core.passes.precision import StoreWeightsInHalf
+from ge_core.passes.precision import StoreWeightsInBytes, StoreWeightsInHalf
 from ge_core.reference.interpret import interpret
 from tests.core.passes.compare import assert_close
 from tests.core.passes.rewriting import check, normal, ops
@@ -104,6 +104,24 @@ def test_speed_stores_large_weights_in_half_and_keeps_what_half_cannot_hold() ->
     optimise(again, ctx=PassContext(precision="speed", debug=True))
     assert ops(again).count("Cast") == 1, "folding must not widen the weights again"
     assert sorted(v.dtype.name for v in again.constants if v.rank == 2) == ["float16", "float32", "float32"]
+
+
+def test_speed_stores_weights_of_few_rows_in_bytes_and_keeps_what_bytes_cannot_hold() -> None:
+    def build(b: Builder) -> None:
+        x, many, c = (b.input(n, "float32", s) for n, s in (("x", (2, 600)), ("y", (5, 600)), ("c", (450,))))
+        even, wild = normal(600, 450), normal(600, 450) ** 9
+        b.outputs(b.MatMul(x, even), b.Gemm(x, even.T, c, transB=1, alpha=0.5, beta=2.0), b.MatMul(x, wild))
+        b.outputs(b.MatMul(many, even))
+
+    inputs = [normal(2, 600), normal(5, 600), normal(450)]
+    graph, _ = check(build, inputs, StoreWeightsInBytes(), tolerance=0.03)
+    found = [node.op for node in graph.nodes]
+    assert found.count("Cast") == 2 and found.count("MatMul") == 3 and found.count("Gemm") == 1
+    assert sorted(v.dtype.name for v in graph.constants if v.rank == 2 and v.dtype.bits == 8) == ["int8", "int8"]
+    again = Graph("again")
+    build(Builder(again))
+    optimise(again, ctx=PassContext(precision="speed", debug=True))
+    assert "int8" in {v.dtype.name for v in again.constants}, "folding must not widen the weights again"
 
 
 def chain(count: int) -> Graph:

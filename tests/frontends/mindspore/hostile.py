@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from ge_core.errors import GeError
+from ge_core.om.message_table import Message
 from ge_frontend_mindspore.importer import import_model
-from ge_frontend_mindspore.messages import Message, message_class
+from ge_frontend_mindspore.messages import message_class
 
 MEMORY = 3 << 30
 SECONDS = 20

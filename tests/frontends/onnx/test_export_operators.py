@@ -40,6 +40,35 @@ def _segments(reduction: str) -> Build:
     return lambda b, x, ids: b.ge.SegmentReduce(x, ids, np.int64(6), reduction=reduction)
 
 
+def _boxes(limit: int) -> Build:
+    def build(b: Builder, boxes: Value, scores: Value) -> Any:
+        found = b.ge.KeptBoxes(boxes, scores, np.int64(limit), np.float32(0.3), np.float32(-0.5))
+        return found, b.ge.KeptBoxes(boxes, scores, np.int64(limit), center_point_box=1)
+
+    return build
+
+
+def _random_numbers(**attrs: Any) -> Build:
+    return lambda b, seed: (
+        b.ge.Random(b.ints(3, 7), seed, np.int64(2**32 - 3), **attrs),
+        b.ge.Random(b.ints(5), b.constant(np.int64(-(2**40) - 9)), np.int64(-2), **attrs),
+    )
+
+
+_corners = np.sort(_random.random((2, 8, 2, 2)), axis=2).reshape(2, 8, 4).astype(np.float32)
+_bits = np.array([0, 1, -1, 2**40 + 12345, -(2**62), 2**63 - 1, -(2**63), 77], np.int64)
+_RANDOM: dict[str, dict[str, Any]] = {
+    "uniform": {"dtype": "float32", "distribution": "uniform", "low": -2.0, "high": 3.0},
+    "uniform_halves": {"dtype": "float16", "distribution": "uniform"},
+    "uniform_doubles": {"dtype": "float64", "distribution": "uniform", "high": 7.0},
+    "normal": {"dtype": "float32", "distribution": "normal", "low": 1.0, "high": 2.0},
+    "normal_doubles": {"dtype": "float64", "distribution": "normal"},
+    "bernoulli": {"dtype": "bool", "distribution": "bernoulli", "high": 0.3},
+    "integers": {"dtype": "int64", "distribution": "randint", "low": -5.0, "high": 12.0},
+    "words": {"dtype": "int64", "distribution": "randint", "low": 0.0, "high": 2.0**32},
+    "large": {"dtype": "int64", "distribution": "randint", "low": -(2.0**62), "high": 2.0**62},
+}
+
 _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "inverse": (lambda b, x: b.ge.Inverse(x), [_matrix]),
     "inverse_of_doubles": (lambda b, x: b.ge.Inverse(x), [_matrix[0, 0].astype(np.float64)]),
@@ -66,6 +95,29 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "segments_of_scalars": (_segments("max"), [_f(5), _ids.astype(np.int32)]),
     "counts": (lambda b, x: b.ge.BinCount(x, None, np.int64(6)), [_ids]),
     "counts_of_weights": (lambda b, x, w: b.ge.BinCount(x, w, np.int64(6)), [_ids, _f(5)]),
+    "running_logarithms": (lambda b, x: (b.ge.LogCumSumExp(x, axis=0), b.ge.LogCumSumExp(x, axis=-1)),
+                           [np.float32([[1, -np.inf, 80], [-np.inf, -np.inf, 90], [3, 4, -90]])]),
+    "running_products": (lambda b, x: (
+        b.CumProd(x, np.int64(1)), b.CumProd(x, np.int64(-2), reverse=1), b.CumProd(x, np.int64(0), exclusive=1),
+        b.CumProd(x, np.int64(1), exclusive=1, reverse=1)), [_x]),
+    "places": (lambda b, x: b.ge.Places(b.Greater(x, 0.0), b.ReduceSum(
+        b.Cast(b.Greater(x, 0.0), to="int64"), keepdims=0)), [_f(9)]),
+    **{f"boxes_{limit}": (_boxes(limit), [_corners, _f(2, 3, 8)]) for limit in (0, 2, 20)},
+    "digits": (lambda b, x, y: (
+        b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
+    "digits_of_bytes": (lambda b, x, y: (
+        b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)),
+        [_bits.astype(np.uint8), _bits[::-1].astype(np.uint8)]),
+    "digits_of_large": (lambda b, x, y: (
+        b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)),
+        [_bits.astype(np.uint64), _bits[::-1].astype(np.uint64)]),
+    "shifts": (lambda b, x, y: (
+        b.BitShift(x, y, direction="LEFT"), b.BitShift(x, y, direction="RIGHT"), b.ge.ArithmeticShift(x, y)),
+        [_bits, np.array([0, 1, 5, 63, 64, 70, -1, 3])]),
+    "shifts_of_bytes": (lambda b, x, y: (
+        b.BitShift(x, y, direction="LEFT"), b.BitShift(x, y, direction="RIGHT"), b.ge.ArithmeticShift(x, y)),
+        [_bits.astype(np.int8), np.array([0, 1, 5, 6, 7, 8, -1, 3], np.int8)]),
+    **{f"random_{name}": (_random_numbers(**attrs), [np.int64(7)]) for name, attrs in _RANDOM.items()},
 }  # fmt: skip
 
 

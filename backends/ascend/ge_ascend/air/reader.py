@@ -10,7 +10,8 @@ from typing import Any
 from ge_ascend.air.model import AirGraph, AirModel, AirNode, TensorDesc
 from ge_core.errors import ModelImportError, OfflineModelError
 from ge_core.om.attributes import decode
-from ge_core.om.messages import Message, parse
+from ge_core.om.message_table import Message
+from ge_core.om.messages import parse
 from ge_core.regular_file import open_regular
 
 

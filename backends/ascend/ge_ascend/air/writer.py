@@ -23,7 +23,8 @@ from ge_core.ir.dims import Dim
 from ge_core.ir.dtype import DType, pack
 from ge_core.ir.types import TensorType
 from ge_core.om.attributes import AttrValue, DataTypeNumber, set_value
-from ge_core.om.messages import Message, message_class, serialize
+from ge_core.om.message_table import Message
+from ge_core.om.messages import message_class, serialize
 
 MOST_INSIDE = 1_800_000_000
 """Bytes of weights that may stand inside: protobuf ends at 2 GiB, and the rest needs room too."""

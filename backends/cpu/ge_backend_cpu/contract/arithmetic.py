@@ -45,13 +45,16 @@ class Arithmetic:
         return self.widened(f, f.load(pointer, index, stored, width), stored)
 
     def widened(self, f: Function, value: Any, stored: DType) -> Any:
-        """Loaded elements of a type that `arithmetic_of` gives this arithmetic, in the element type."""
+        """Loaded elements of a type that `arithmetic_of` gives this arithmetic, or of bytes, in the element type."""
         from ge_backend_cpu.convert import compute_type
-        from ge_backend_cpu.emit import vector, width_of
+        from ge_backend_cpu.emit import I32, vector, width_of
 
-        if self.element.is_float or stored.bits == self.element.bits:
+        if stored.is_float or stored.bits == self.element.bits:
             return value
         wide = vector(compute_type(self.element), width_of(value))
+        if self.element.is_float:
+            near = f.b.sext(value, vector(I32, width_of(value)))
+            return f.b.sitofp(near, wide)
         return f.b.zext(value, wide) if stored.kind == "uint" else f.b.sext(value, wide)
 
     def multiply_add(self, f: Function, a: Any, b: Any, total: Any) -> Any:

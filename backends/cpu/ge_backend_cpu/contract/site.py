@@ -5,7 +5,7 @@ A group holds casts of constant weights, the contraction, and pointwise operator
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ge_backend_cpu.contract.epilogue import Epilogue, Kind, Side, Step, Tree, tree_of
@@ -85,7 +85,8 @@ def may_grow(group: Group, node: Node) -> bool | Refusal:
     """Whether a group with a contraction, or one that is to get one, may take a node."""
     if node.op in CONTRACTIONS:
         weight = node.input(CONTRACTIONS[node.op])
-        if weight is not None and all(_stores_weight(n, weight) for n in group.nodes) and len(group.nodes) == 1:
+        types = ("float16", "bfloat16", "int8") if node.op in ("MatMul", "Gemm") else ("float16", "bfloat16")
+        if weight is not None and all(_stores_weight(n, weight, types) for n in group.nodes) and len(group.nodes) == 1:
             return True
         return Refusal("contraction", f"{node.op} begins a group of its own")
     cores = [n for n in group.nodes if n.op in CONTRACTIONS]
@@ -100,14 +101,14 @@ def _has_rank(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.shape is not None
 
 
-def _stores_weight(node: Node, weight: Value) -> bool:
+def _stores_weight(node: Node, weight: Value, types: Collection[str]) -> bool:
     return (
         node.op == "Cast"
         and node.output is weight
         and weight.use_count == 1
         and constant_of(node.input(0)) is not None
         and node.output.dtype.name == "float32"
-        and node.input(0).dtype.name in ("float16", "bfloat16")  # type: ignore[union-attr]
+        and node.input(0).dtype.name in types  # type: ignore[union-attr]
     )
 
 

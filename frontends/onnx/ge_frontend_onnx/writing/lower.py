@@ -14,7 +14,15 @@ from ge_core.ir.types import TensorType
 from ge_core.ops.registry import DECOMPOSITIONS
 from ge_core.plugins.unsupported import Unsupported
 
-from . import linear_algebra, scans, scattered, shapes  # noqa: F401  they register their lowerings
+from . import (  # noqa: F401  they register their lowerings
+    bits,
+    linear_algebra,
+    random,
+    scans,
+    scattered,
+    search,
+    shapes,
+)
 from .forms import InexpressibleError, declared, form_of, type_name
 from .lowerings import LOWERINGS
 from .sizes import Sizes

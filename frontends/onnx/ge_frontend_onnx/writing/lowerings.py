@@ -181,26 +181,6 @@ def adaptive_pool(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return [x]
 
 
-@lowers("ge.Sort")
-def sort(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """All of the axis by TopK, which takes the lower place first among equals."""
-    x = _input(node, 0)
-    axis = int(node.attrs.get("axis", -1))  # type: ignore[arg-type]
-    found = b.TopK(x, sizes.vector(b, x.shape[axis]), axis=axis, largest=node.attrs.get("descending", 0))
-    return list(found)[: len(node.outputs)]
-
-
-@lowers("ge.SearchSorted")
-def search_sorted(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """How many elements lie below (or not above) each value."""
-    rows, values = _input(node, 0), _input(node, 1)
-    if rows.rank != 1:
-        rows = b.Unsqueeze(rows, b.ints(-2))
-    each = b.Unsqueeze(values, b.ints(-1))
-    below = b.Not(b.Less(each, rows)) if node.attrs.get("right") else b.Less(rows, each)
-    return [b.ReduceSum(b.Cast(below, to="int64"), b.ints(-1), keepdims=0)]
-
-
 @lowers("ge.Im2Col")
 def im2col(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """A convolution that picks one point of the window for each output channel."""
@@ -244,7 +224,7 @@ def pointwise(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
 
 for _op in POINTWISE:
     if _op.startswith("ge."):
-        LOWERINGS[_op] = pointwise
+        LOWERINGS.setdefault(_op, pointwise)
 
 
 def _built(b: Builder, tree: Expr, inputs: Sequence[Value], dtype: DType) -> Value:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ge_core.ir.builder import Builder
-from ge_core.ir.dtype import int64
+from ge_core.ir.dtype import DType, int64
 from ge_core.ir.graph import Node, Value
+from ge_core.ops.decompositions.precision import cast, operand
 
-from .forms import InexpressibleError
+from .forms import InexpressibleError, constant_ints
 from .lowerings import lowers
 from .sizes import Sizes
 
@@ -80,10 +81,7 @@ def cumulative_extreme(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     if x.rank == 0:
         return [b.Identity(x), b.constant(np.int64(0))][: len(node.outputs)]
     axis = int(node.attrs["axis"]) % x.rank  # type: ignore[arg-type]
-    rest = [b.ints(1) if i == axis else sizes.vector(b, n) for i, n in enumerate(x.shape)]
-    del rest[axis]
-    shape = b.Concat(rest, axis=0) if rest else b.constant(np.zeros(0, np.int64))
-    place = b.Expand(b.constant(np.int64(0)), shape)
+    place = b.Expand(b.constant(np.int64(0)), _without(b, x, axis, sizes))
     first = b.Gather(x, np.int64(0), axis=axis)
     largest = node.op == "ge.CumMax"
 
@@ -129,3 +127,49 @@ def masked_scatter(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     taken = b.Gather(elements, b.Max(turn, np.int64(0)), axis=0)
     made = b.Where(flat, taken, b.Reshape(x, b.ints(-1)))
     return [b.Reshape(made, shape)]
+
+
+@lowers("ge.LogCumSumExp")
+def log_cumulative_sum_exp(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """A Scan that carries the logarithm of the sum so far, in float64."""
+    x = operand(node.inputs, 0)
+    if x.rank == 0:
+        return [b.Identity(x)]
+    axis, wide = int(node.attrs["axis"]) % x.rank, DType.of("float64")  # type: ignore[arg-type]
+    start = b.Expand(b.constant(-np.inf, wide), _without(b, x, axis, sizes))
+
+    def body(r: Builder, total: Value, element: Value) -> list[Value]:
+        total = r.ge.LogAddExp(total, element)
+        return [total, r.Identity(total)]
+
+    _, y = b.Scan(
+        [start, cast(b, x, wide)], num_scan_inputs=1, scan_input_axes=[axis], scan_output_axes=[axis], body=body
+    )
+    return [cast(b, y, x.dtype)]
+
+
+@lowers("CumProd")
+def cumulative_product(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """A Scan along the axis, which must be known; of float32 in float64."""
+    x, axis = operand(node.inputs, 0), constant_ints(node.input(1), "the axis of CumProd")[0]
+    axis %= x.rank
+    wide = DType.of("float64") if x.dtype.is_float else x.dtype
+    start = b.Expand(b.constant(1, wide), _without(b, x, axis, sizes))
+    exclusive, back = node.attrs.get("exclusive", 0), [int(bool(node.attrs.get("reverse", 0)))]
+
+    def body(r: Builder, total: Value, element: Value) -> list[Value]:
+        after = r.Mul(total, element)
+        return [after, r.Identity(total if exclusive else after)]
+
+    _, y = b.Scan(
+        [start, cast(b, x, wide)], num_scan_inputs=1, scan_input_axes=[axis], scan_output_axes=[axis],
+        scan_input_directions=back, scan_output_directions=back, body=body,
+    )  # fmt: skip
+    return [cast(b, y, x.dtype)]
+
+
+def _without(b: Builder, x: Value, axis: int, sizes: Sizes) -> Value:
+    """The shape of x without an axis."""
+    rest = [sizes.vector(b, n) for i, n in enumerate(x.shape) if i != axis]
+    made: Value = b.Concat(rest, axis=0) if rest else b.constant(np.zeros(0, np.int64))
+    return made

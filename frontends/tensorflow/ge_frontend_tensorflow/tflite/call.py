@@ -11,8 +11,9 @@ from ge_core.errors import UnsupportedError
 from ge_core.ir.constant import Constant
 from ge_core.ir.location import Location
 from ge_core.ir.types import TensorType
+from ge_core.om.message_table import Message
 
-from ..messages import Message, message_class
+from ..messages import message_class
 from ..program import Op, Ref
 from ..variables import Variable
 from .model_file import NUMBERS, Operator, Quantised, SubGraph, Tensor

@@ -8,6 +8,7 @@ from ge_core.collector import paused
 from ge_core.errors import GeError, GraphError, ModelImportError, OptionError, UnsupportedError
 from ge_core.plugins.asked_shapes import asked_shapes
 from ge_core.plugins.frontend import ImportedModel
+from ge_core.plugins.unsupported import Unsupported, unsupported_error
 from ge_core.signature import Signature
 from ge_core.structure import Fields, Items, Slot, Tree
 
@@ -19,7 +20,7 @@ from ..source import Input, Source
 from ..variables import Variable
 from .call import Body, Call
 from .model_file import NUMBERS, ModelFile, Operator, SubGraph, read_model_file
-from .registry import operators
+from .registry import find
 
 _MAIN = "main"
 
@@ -144,26 +145,19 @@ def _plain(name: str, otherwise: str) -> str:
 
 def _unknown(model: ModelFile) -> UnsupportedError | None:
     """One error for all operators that nothing translates."""
-    known = operators()
-    places: dict[str, list[str]] = {}
-    for graph in model.graphs:
-        for operator in graph.operators:
-            if operator.name not in known:
-                tensor = graph.tensors[operator.outputs[0]].name if operator.outputs else "no result"
-                places.setdefault(operator.name, []).append(tensor)
-    if not places:
-        return None
-    count = len(places)
-    details = [f"{name} ×{len(where)}: {'; '.join(where[:3])}" for name, where in sorted(places.items())]
-    return UnsupportedError(
-        f"the file uses {count} operator{'s' if count > 1 else ''} that the TFLite reader does not support",
-        details=details,
-        fix="convert the original model instead, or replace these operators in it",
-    )
+    found = [
+        Unsupported(operator.name, graph.tensors[operator.outputs[0]].name if operator.outputs else "")
+        for graph in model.graphs
+        for operator in graph.operators
+        if find(operator.name) is None
+    ]
+    register = "ge_frontend_tensorflow.tflite.registry.tflite"
+    return unsupported_error(found, "the file", "TFLite", register) if found else None
 
 
 def _translate(body: Body, operator: Operator) -> None:
-    known = operators()[operator.name]
+    known = find(operator.name)
+    assert known is not None  # `_unknown` has refused the others
     tensors = [body.graph.tensors[i] for i in (*operator.inputs, *operator.outputs) if i >= 0]
     alike = len({t.quantised for t in tensors if t.quantised is not None}) <= 1
     stored = known.raw or (known.moves and alike)

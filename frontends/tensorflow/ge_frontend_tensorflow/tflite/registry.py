@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, TypeVar
+
+from ge_core.plugins.operator_table import OperatorTable
 
 from ..program import Ref
 
@@ -37,28 +37,24 @@ class Operator:
     raw: bool
 
 
-_OPERATORS: dict[str, Operator] = {}
-_loaded = False
+_OPERATORS: OperatorTable[Operator] = OperatorTable(f"{__package__}.translate")
 
 
 def tflite(*names: str, moves: bool = False, raw: bool = False) -> Callable[[F], F]:
-    """Register a function for operators."""
+    """Register a function for operators.
+
+    Raises:
+        ValueError: a name is taken.
+    """
 
     def register(function: F) -> F:
         for name in names:
-            assert name not in _OPERATORS, name
-            _OPERATORS[name] = Operator(function, moves, raw)
+            _OPERATORS.add(name, Operator(function, moves, raw))
         return function
 
     return register
 
 
-def operators() -> dict[str, Operator]:
-    """All registered operators by name."""
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        package = import_module(".translate", __package__)
-        for module in iter_modules(package.__path__):
-            import_module(f"{package.__name__}.{module.name}")
-    return _OPERATORS
+def find(name: str) -> Operator | None:
+    """The operator `name`."""
+    return _OPERATORS.find(name)
