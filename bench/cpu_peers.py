@@ -140,9 +140,9 @@ def interleaved(contestants: Sequence[Contestant], rounds: int, seconds: float) 
 
 def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, keep: str | None) -> dict[str, Any]:
     """One row: ge against each peer in turn."""
-    from bench.peer_models import MODELS
+    from bench.peer_models import model_of
 
-    model = MODELS[name]
+    model = model_of(name)
     row: dict[str, Any] = {"peers": {}}
     with prepared(name, keep) as folder, contestant("ge", name, threads, folder) as ge:
         row |= {key: ge.built[key] for key in ("compile", "import_seconds", "host_steps", "error", "peak_build")}
@@ -286,12 +286,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not given.dry:
             write_results(results)
         return 0
-    from bench.peer_models import MODELS
+    from bench.peer_models import MODELS, SHORT
 
     commit, peers, failed = current_commit(), given.peers.split(","), 0
-    for name in MODELS:
-        if given.names and name not in given.names:
-            continue
+    for name in [n for n in (*MODELS, *SHORT) if n in given.names] if given.names else MODELS:
         if given.profile:
             run_profile(name, given.threads, given.rounds, given.keep)
             continue
@@ -310,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         row["peers"] = {kind: row["peers"].get(kind, old.get(kind)) for kind in PEERS if kind in {*row["peers"], *old}}
         known[name] = {**row, "commit": commit}
         results["threads"][threads] = {n: known[n] for n in MODELS if n in known}
-        if not given.dry:
+        if not given.dry and name in MODELS:
             write_results(results)
         print(f"{name} x{threads}: {row['ratio']:.2f} of {row['best']} (bar {row['bar']}), "
               f"{row['seconds'] * 1e3:.3f} ms, share {row.get('share', 0):.2f}", flush=True)  # fmt: skip

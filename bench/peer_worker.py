@@ -82,7 +82,7 @@ def with_torch(name: str, folder: Path, mode: str) -> Contestant:
 
 def with_ge(name: str, folder: Path, mode: str) -> Contestant:
     import ge_core
-    from bench.peer_models import MODELS
+    from bench.peer_models import model_of
 
     options: dict[str, Any] = {"num_threads": THREADS}
     optimize, _, cache = mode.partition("/")
@@ -96,7 +96,7 @@ def with_ge(name: str, folder: Path, mode: str) -> Contestant:
     started = time.perf_counter()
     wanted: Any = set(optimize.split("+")) if optimize not in ("default", "none", "max") else optimize
     compiled = ge_core.compile(
-        graph, target="cpu", precision=MODELS[name].precision, options=options, optimize=wanted
+        graph, target="cpu", precision=model_of(name).precision, options=options, optimize=wanted
     )  # fmt: skip
     seconds = time.perf_counter() - started
     del model, arguments, graph

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from ge_core.ir import Builder, DType, Graph, symbol
+from ge_core.passes import PassContext
+from ge_core.passes.precision import StoreWeightsInBytes
 from ge_core.plan.plan import KernelStep
+from ge_core.reference.interpret import interpret
 from tests.backends.cpu.native import check, kernels, widths
+from tests.core.passes.compare import assert_close
 
 RNG = np.random.default_rng(11)
 
@@ -258,6 +262,10 @@ def test_speed_reads_bytes(transposed: bool) -> None:
     x, r = b.input("x", "float32", (1, 600)), b.input("r", "float32", (1, 500))
     w = data(500, 600) if transposed else data(600, 500)
     b.outputs(b.Relu(b.Gemm(x, b.constant(w), r, transB=int(transposed))))
-    plan = check(g, [[data(1, 600), data(1, 500)]], precision="speed", tolerance=0.02)
+    inputs = [data(1, 600), data(1, 500)]
+    (want,), _ = interpret(g, inputs)
+    StoreWeightsInBytes()(g, PassContext(precision="speed"))
+    assert_close(interpret(g, inputs)[0], [want], 0.02)
+    plan = check(g, [inputs], precision="speed")
     assert kernels(plan) == ["product.float32.fused"]
     assert any(v.dtype.name == "int8" for v in plan.graph.constants)
