@@ -17,7 +17,8 @@ from ge_ascend.precision import Policy
 from ge_core.ir.builder import Builder
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import DType, boolean, float32
-from ge_core.ir.graph import Graph, Node, Use, Value, constant_of
+from ge_core.ir.graph import Block, Graph, Node, Use, Value, constant_of
+from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType
 
 Run = Callable[[Graph], Callable[[Sequence[np.ndarray]], list[np.ndarray]]]
@@ -59,6 +60,46 @@ def shares(
         return max((difference(a, b) for a, b in zip(call([*inputs, on]), exact, strict=True)), default=0.0)
 
     return _search(len(nodes), measured, told, most, seconds)
+
+
+def rounded(graph: Graph, policy: Policy) -> Graph:
+    """A copy of a float32 graph in which every tensor that the policy stores in its lower type is rounded to it.
+
+    Constants beyond the type become its largest number, as the lowering makes them; results become infinite.
+    """
+    copy = clone_graph(graph)
+    low = policy.low
+    if low is None:
+        return copy
+    made: dict[tuple[Block, Value], Value] = {}
+    kept: set[Value] = set()
+    for node in list(walk(copy)):
+        if node.regions or node.block is None or policy.operand(node, True) != low:
+            continue
+        before, after = Builder(node.block, node, node.loc), Builder(node.block, node.next, node.loc)
+        for slot, value in enumerate(node.inputs):
+            if value is not None and _is_wide(value) and value not in kept:
+                key = node.block, value
+                if key not in made:
+                    made[key] = _stored(before, value, low)
+                node.set_input(slot, made[key])
+        for value in node.outputs:
+            if _is_wide(value):
+                old = value.uses
+                new = _stored(after, value, low)
+                value.replace_uses(new, _outside(old, {new.producer, *(i.producer for i in _inner(new))}))
+                kept.add(new)
+    return copy
+
+
+def _stored(b: Builder, value: Value, low: DType) -> Value:
+    constant = constant_of(value)
+    if constant is not None:
+        wide = constant.array()
+        array = np.where(np.isfinite(wide), np.clip(wide, -float(low.max), float(low.max)), wide)
+        return b.constant(array.astype(low.numpy).astype(np.float32))
+    result: Value = b.Cast(b.Cast(value, to=low), to=float32)
+    return result
 
 
 def _search(
