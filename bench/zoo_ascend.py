@@ -2,7 +2,7 @@
 
     python bench/zoo_ascend.py [--list torch] [names ...]   run what has no result yet; a name may be a part of names
     python bench/zoo_ascend.py --left                       name what has no result yet
-    python bench/zoo_ascend.py --at-most 4                  run no more than four models
+    python bench/zoo_ascend.py --seconds 200                begin no further model after that time
     python bench/zoo_ascend.py --again                      run all of the list again
     python bench/zoo_ascend.py --half                       compare the predicted error with the framework's own
     python bench/zoo_ascend.py --table                      print the table of the results, in Markdown
@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "zoo_ascend.json"
 LISTS = ("torch", "tensorflow", "paddle", "mindspore", "onnx")
 SECONDS_ALLOWED = 300
-TOGETHER = 8
+TOGETHER = 12
 """Models that one process runs, so that a framework is imported once for all of them."""
 TARGETS = {"ascend910b": "must_keep_origin_dtype", "ascend310p": "force_fp16"}
 TOLERANCE = 1e-4
@@ -52,30 +52,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--half", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--left", action="store_true")
-    parser.add_argument("--at-most", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--rows", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--one-half", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    began = time.monotonic()
     sys.path[:0] = [str(ROOT)]
     if given.table:
         print(table(read_results()))
         return 0
     if given.rows:
         for name in given.rows:
+            if time.monotonic() - began > given.seconds:
+                break
             print(json.dumps({"name": name, "row": run_model(given.list, name)}), flush=True)
         return 0
     if given.one_half:
         print(json.dumps({"name": given.one_half, "row": run_half(given.one_half)}), flush=True)
         return 0
     if given.half:
-        return run_all("torch", [n for n in HALF if _chosen(n, given.names)], "half", "--one-half")
+        return run_all("torch", [n for n in HALF if _chosen(n, given.names)], "half", "--one-half", given.seconds)
     known = read_results()["models"]
     names = [n for n in listing(given.list) if _chosen(n, given.names)]
     names = [n for n in names if given.again or f"{given.list}:{n}" not in known]
     if given.left:
         print("\n".join(names))
         return 0
-    return run_all(given.list, names[: given.at_most or None], "models", "--rows")
+    return run_all(given.list, names, "models", "--rows", given.seconds)
 
 
 def _chosen(name: str, parts: Sequence[str]) -> bool:
@@ -90,14 +93,15 @@ def listing(list_name: str) -> list[str]:
     return known or list(zoo.listing(list_name)["models"])
 
 
-def run_all(list_name: str, names: Sequence[str], section: str, option: str) -> int:
+def run_all(list_name: str, names: Sequence[str], section: str, option: str, seconds: float) -> int:
     """Run models in processes that each take one after another; a process that ends early costs one row."""
     failed = False
+    end = time.monotonic() + seconds
     left = list(names)
-    while left:
+    while left and time.monotonic() < end:
         together = left[:1] if option == "--one-half" else left[:TOGETHER]
         done: list[str] = []
-        for name, row in in_process(list_name, option, together):
+        for name, row in in_process(list_name, option, together, end - time.monotonic()):
             results = read_results()
             results[section][f"{list_name}:{name}"] = row
             write_results(results)
@@ -108,9 +112,12 @@ def run_all(list_name: str, names: Sequence[str], section: str, option: str) -> 
     return int(failed)
 
 
-def in_process(list_name: str, option: str, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def in_process(
+    list_name: str, option: str, names: Sequence[str], seconds: float
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Run models in a process of their own; at least the first of them has a row."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--list", list_name, option, *names]
+    command = [sys.executable, str(Path(__file__).resolve()), "--list", list_name, "--seconds", str(seconds)]
+    command += [option, *names]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     if platform.machine() in ("x86_64", "AMD64"):
         env.setdefault("GE_CPU_ISA", "x86-64-v3")  # compiles in half the time; speed is not what is looked at
