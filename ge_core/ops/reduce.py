@@ -27,8 +27,11 @@ _ON_CONTENT: dict[str, Callable[[Sequence[Size]], Size]] = {
     "ReduceSum", "ReduceSumSquare",
 )  # fmt: skip
 def reduce(c: Infer) -> Type:
-    shape = c.shape(0)
     keep = bool(c.attr("keepdims"))
+    everything = not c.attr("noop_with_empty_axes") and (not c.has(1) or c.tensor(1).shape == (0,))
+    if everything and not keep and c.tensor(0).shape is None:
+        return TensorType(c.dtype(0), ())  # of any number of axes
+    shape = c.shape(0)
     axes = axes_of(c, 1, len(shape)) if c.has(1) else ()
     if axes is None:
         return _unknown_axes(c, keep)

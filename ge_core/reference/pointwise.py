@@ -213,7 +213,8 @@ def _power_operands(a: Array, b: Array) -> tuple[Array, Array]:
     if b.dtype.kind == "f":
         return a.astype(np.float64), b.astype(np.float64)
     # modulo 2^64 an integer power is that of the narrower type, which the conversion at the end takes
-    return a.astype(np.int64), np.minimum(b, np.iinfo(np.int64).max).astype(np.int64)
+    exponent = np.minimum(b, np.uint64(np.iinfo(np.int64).max)) if b.dtype == np.uint64 else b
+    return a.astype(np.int64), exponent.astype(np.int64)
 
 
 def pointwise(call: Call, *inputs: Any) -> Any:

@@ -50,7 +50,7 @@ _ERF_Q = (
 
 # (1 + 2x) exp(x^2) erfc(x) for x >= 0 as a Chebyshev series in (x - 3.75) / (x + 3.75), error 5e-17. The form is
 # that of M. M. Shepherd and J. G. Laframboise, Mathematics of Computation 36 (1981).
-_ERFC = (
+ERFC_SERIES = (
     1.1775789345674017, -0.004590054580646478, -0.08424913336651792, 0.05920993999819189,
     -0.026658668435305753, 0.009074997670705265, -0.002413163540417608, 0.0004907758365258086,
     -6.916973302501207e-05, 4.13902798607301e-06, 7.74038306619849e-07, -2.1886401049234397e-07,
@@ -68,9 +68,9 @@ def _erfc_positive(x: Array) -> Array:
     t = (x - 3.75) / (x + 3.75)
     t[np.isinf(x)] = 1.0
     b0, b1 = np.zeros_like(x), np.zeros_like(x)
-    for c in _ERFC[:0:-1]:
+    for c in ERFC_SERIES[:0:-1]:
         b0, b1 = 2 * t * b0 - b1 + c, b0
-    scaled = t * b0 - b1 + _ERFC[0]
+    scaled = t * b0 - b1 + ERFC_SERIES[0]
     # exp(-x^2) with x^2 split, since the rounding error of x^2 would be multiplied by x^2
     high = np.round(np.minimum(x, 30.0) * 1024) / 1024
     tail = np.where(x > 30.0, 0.0, np.exp(-high * high) * np.exp((high - x) * (high + x)))
@@ -137,8 +137,8 @@ def erfinv(x: Array) -> Array:
 
 _SHIFT = 10
 # B_2k / (2k (2k - 1)) of Stirling's series, and B_2k / 2k of its derivative
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
-_PSI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+PSI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 
 
 def _sin_pi(x: Array) -> Array:
@@ -160,7 +160,7 @@ def lgamma(x: Array) -> Array:
     for i in range(_SHIFT):
         product *= np.where(lifted, z + i, 1.0)
     w = np.where(lifted, z + _SHIFT, z)
-    series = _polynomial(_STIRLING, 1 / (w * w)) / w
+    series = _polynomial(STIRLING, 1 / (w * w)) / w
     value = (w - 0.5) * (np.log(w) - 1) - 0.5 + 0.9189385332046727 + series - np.log(product)
     reflected = np.log(np.pi) - np.log(_sin_pi(y)) - value
     value = np.where(low, reflected, value)
@@ -179,7 +179,7 @@ def digamma(x: Array) -> Array:
         below += np.where(lifted, 1 / (z + i), 0.0)
     w = np.where(lifted, z + _SHIFT, z)
     square = 1 / (w * w)
-    value = np.log(w) - 0.5 / w - _polynomial(_PSI, square) * square - below
+    value = np.log(w) - 0.5 / w - _polynomial(PSI, square) * square - below
     value = np.where(low, value - np.pi / np.tan(np.pi * (y - np.round(y))), value)
     value = np.where((y < 0) & ((y == np.floor(y)) | np.isinf(y)), np.nan, value)
     return np.where(y == 0, -np.copysign(np.inf, y), value).astype(x.dtype)

@@ -17,7 +17,7 @@ from ge_core.ir.graph import Graph, Value
 from ge_core.ir.types import TensorType
 from ge_core.plugins.unsupported import Unsupported
 
-from .findings import report
+from .findings import unsayable
 from .writing.lower import lower
 from .writing.protos import Writer, tensor, tensor_header
 
@@ -49,7 +49,7 @@ def export(graph: Graph, path: str | os.PathLike[str], opset: int | None = None)
     copy = clone_graph(graph)
     found = lower(copy, version) + list(_without_rank(copy))
     if found:
-        raise report(found, f"the graph {graph.name} for opset {version}")
+        raise unsayable(found, graph.name, version)
     writer = Writer(copy, version)
     proto = writer.block(copy, copy.name)
     imports = [helper.make_opsetid("", version)]
@@ -68,10 +68,10 @@ def export(graph: Graph, path: str | os.PathLike[str], opset: int | None = None)
 
 
 def _without_rank(graph: Graph) -> Iterator[Unsupported]:
-    """Inputs and outputs must say how many axes they have."""
+    """onnx's checker takes no input or output without a shape."""
     for value in (*graph.inputs, *graph.outputs):
         if isinstance(value.type, TensorType) and value.type.shape is None:
-            yield Unsupported(f"%{value.name} has a number of axes that is not known", "")
+            yield Unsupported(f"onnx wants the number of axes of every input and output, %{value.name} has none", "")
 
 
 def _write_beside(proto: onnx.GraphProto, constants: list[Value], target: Path) -> None:

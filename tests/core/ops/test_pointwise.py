@@ -174,6 +174,8 @@ def test_shifts_beyond_the_width() -> None:
 def test_power_of_mixed_types() -> None:
     assert run_node("Pow", np.array([2, -1, 0, 3]), np.array([-1, -3, -2, 2])).tolist() == [0, -1, 0, 9]
     assert run_node("Pow", np.array([3, 3], np.int8), np.array([4, 5], np.int64)).tolist() == [81, 243 - 256]
+    assert run_node("Pow", np.array([3, -2]), np.array([4, 3], np.int32)).tolist() == [81, -8]
+    assert run_node("Pow", np.array([1, -1]), np.array([2**64 - 1, 3], np.uint64)).tolist() == [1, -1]
     assert run_node("Pow", np.array([2, 9], np.int32), np.array([0.5, 0.5], np.float32)).tolist() == [1, 3]
     assert run_node("Pow", np.array([2, 4], np.float32), np.array([3, -1])).tolist() == [8, 0.25]
 

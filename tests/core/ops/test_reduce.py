@@ -8,6 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from ge_core.ir import Builder, Graph, TensorType
+from ge_core.ir.dtype import float32
 from tests.core.ops.onnx_cases import Case, cases, check_case
 from tests.core.ops.single_node import run_node
 
@@ -122,3 +124,11 @@ def test_running_extremes_point_at_the_latest_hit() -> None:
     assert values.tolist() == [[3, 1], [2, 1]] and places.tolist() == [[0, 0], [1, 1]]
     wrapped = run_node("CumSum", np.array([100, 100], np.int8), np.int64(0))
     assert wrapped.tolist() == [100, -56]
+
+
+def test_everything_of_any_rank_is_a_scalar() -> None:
+    b = Builder(Graph("net"))
+    x = b.input("x", "float32", None)
+    assert b.ReduceMax(x, keepdims=0).type == TensorType(float32, ())
+    assert b.ReduceMax(x).type == TensorType(float32, None)
+    assert b.ReduceMax(x, b.ints(0), keepdims=0).type == TensorType(float32, None)

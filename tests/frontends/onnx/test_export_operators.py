@@ -48,13 +48,20 @@ def _boxes(limit: int) -> Build:
     return build
 
 
-def _random_numbers(**attrs: Any) -> Build:
-    return lambda b, seed: (
-        b.ge.Random(b.ints(3, 7), seed, np.int64(2**32 - 3), **attrs),
-        b.ge.Random(b.ints(5), b.constant(np.int64(-(2**40) - 9)), np.int64(-2), **attrs),
-    )
+def _reaching(include: int, divisor: int) -> Build:
+    return lambda b, x: b.ge.AveragePool(
+        x, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1], dilations=[1, 1], ceil_mode=1,
+        count_include_pad=include, divisor=divisor)  # fmt: skip
 
 
+def _neighbours(dtype: str) -> list[np.ndarray]:
+    info = np.finfo(dtype)
+    sizes = [0, 1, 1.5, info.max, np.inf, info.tiny, 2 * info.tiny, info.smallest_subnormal, 3 * info.tiny, np.pi]
+    x = np.array([*sizes, *(-s for s in sizes)], dtype)
+    return [np.tile(x, 2), np.repeat(np.array([np.inf, -np.inf], dtype), len(x))]
+
+
+_wide = np.concatenate([np.linspace(-9.75, 12, 44), [1e-6, 0, -3, 30, 1e20, np.inf]]).astype(np.float32)
 _corners = np.sort(_random.random((2, 8, 2, 2)), axis=2).reshape(2, 8, 4).astype(np.float32)
 _bits = np.array([0, 1, -1, 2**40 + 12345, -(2**62), 2**63 - 1, -(2**63), 77], np.int64)
 _RANDOM: dict[str, dict[str, Any]] = {
@@ -103,6 +110,14 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "places": (lambda b, x: b.ge.Places(b.Greater(x, 0.0), b.ReduceSum(
         b.Cast(b.Greater(x, 0.0), to="int64"), keepdims=0)), [_f(9)]),
     **{f"boxes_{limit}": (_boxes(limit), [_corners, _f(2, 3, 8)]) for limit in (0, 2, 20)},
+    "powers": (lambda b, x, i, k: (b.Pow(b.Abs(x), i), b.Pow(i, k), b.Pow(b.Cast(i, to="int8"), k)),
+               [_f(4), np.array([2, -3, 1, 7]), np.array([3, 2, 9, 5], np.int32)]),
+    "special": (lambda b, x: (b.ge.Lgamma(x), b.ge.Digamma(x), b.ge.Erfc(x)), [_wide]),
+    "special_of_doubles": (lambda b, x: (b.ge.Lgamma(x), b.ge.Digamma(x), b.ge.Erfc(x)), [_wide.astype(np.float64)]),
+    "error_inverse": (lambda b, x: b.ge.ErfInv(x), [np.float32([0, 1e-9, -0.3, 0.5, 0.99, -0.9999999, 1, -1, 1.5])]),
+    "signs": (lambda b, x, y: b.ge.CopySign(x, y), [_f(4), np.float32([0.0, -0.0, -3, np.inf])]),
+    **{f"neighbours_of_{t}": (lambda b, x, y: b.ge.NextAfter(x, y), _neighbours(t))
+       for t in ("float16", "float32", "float64")},
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (
@@ -114,10 +129,23 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "shifts": (lambda b, x, y: (
         b.BitShift(x, y, direction="LEFT"), b.BitShift(x, y, direction="RIGHT"), b.ge.ArithmeticShift(x, y)),
         [_bits, np.array([0, 1, 5, 63, 64, 70, -1, 3])]),
+    "shifts_of_unsigned": (lambda b, x, y: b.ge.ArithmeticShift(x, y),
+                           [_bits.astype(np.uint64), np.array([0, 1, 5, 63, 64, 70, 9, 3], np.uint64)]),
     "shifts_of_bytes": (lambda b, x, y: (
         b.BitShift(x, y, direction="LEFT"), b.BitShift(x, y, direction="RIGHT"), b.ge.ArithmeticShift(x, y)),
         [_bits.astype(np.int8), np.array([0, 1, 5, 6, 7, 8, -1, 3], np.int8)]),
-    **{f"random_{name}": (_random_numbers(**attrs), [np.int64(7)]) for name, attrs in _RANDOM.items()},
+    **{f"reaching_{include}_{divisor}": (_reaching(include, divisor), [_f(2, 3, 7, 6)])
+       for include, divisor in ((0, 0), (1, 0), (1, 5))},
+    "holes": (lambda b, x: (
+        b.AveragePool(x, kernel_shape=[2, 3], dilations=[2, 2], pads=[1, 1, 0, 1]),
+        b.AveragePool(x, kernel_shape=[3, 2], dilations=[1, 2], pads=[1, 0, 1, 1], strides=[2, 2], ceil_mode=1,
+                      count_include_pad=1),
+        b.AveragePool(x, kernel_shape=[2, 2], dilations=[2, 1], auto_pad="SAME_UPPER"),
+        b.LpPool(x, kernel_shape=[2, 2], dilations=[2, 1], pads=[1, 1, 1, 1], p=3)), [_f(2, 3, 7, 6)]),
+    "adaptive": (lambda b, x: (
+        b.ge.AdaptivePool(x, output_size=[3, 4], mode="max"), b.ge.AdaptivePool(x, output_size=[3, 4], mode="average"),
+        *b.ge.AdaptivePool(x, output_size=[3, 4], mode="max", num_outputs=2),
+        *b.ge.AdaptivePool(x, output_size=[5], mode="max", num_outputs=2)), [_f(2, 3, 7, 6)]),
 }  # fmt: skip
 
 
@@ -126,6 +154,14 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
 def test_every_opset_says_it(name: str, opset: int, tmp_path: Path) -> None:
     build, arrays = _CASES[name]
     check(tmp_path / "net.onnx", built(build, arrays), arrays, opset, 2e-5)
+
+
+@pytest.mark.parametrize("opset", [11, 21])
+@pytest.mark.parametrize(("name", "seed", "offset"), [*((name, 7, 2**32 - 3) for name in _RANDOM),
+                                                      ("normal", -(2**40) - 9, -2)])  # fmt: skip
+def test_random_numbers_are_the_same(name: str, seed: int, offset: int, opset: int, tmp_path: Path) -> None:
+    graph = built(lambda b, s: b.ge.Random(b.ints(3, 7), s, np.int64(offset), **_RANDOM[name]), [np.array(seed)])
+    check(tmp_path / "net.onnx", graph, [np.array(seed)], opset, 1e-6)
 
 
 @pytest.mark.parametrize("opset", [11, 13, 14, 21])
@@ -155,3 +191,20 @@ def test_reshape_to_a_shape_that_comes_with_the_call(shape: list[int], opset: in
     arrays = [_f(4, 3) if shape[0] else _f(0, 3), np.array(shape)]
     graph = built(lambda b, x, s: b.Reshape(x, s, allowzero=1), arrays, [(symbol("n"), 3), (2,)])
     check(tmp_path / "net.onnx", graph, arrays, opset)
+
+
+@pytest.mark.parametrize("opset", [11, 18])
+def test_pools_over_sizes_that_are_not_known(opset: int, tmp_path: Path) -> None:
+    h, w = symbol("h", 4), symbol("w", 4)
+
+    def build(b: Builder, x: Value) -> Any:
+        return (
+            *b.ge.AdaptivePool(x, output_size=[3, w // 2], mode="max", num_outputs=2),
+            b.ge.AdaptivePool(x, output_size=[2, 3], mode="average"),
+            _reaching(1, 0)(b, x),
+            b.AveragePool(x, kernel_shape=[2, 2], dilations=[2, 2], auto_pad="SAME_LOWER"),
+        )
+
+    graph = built(build, [_f(2, 3, 5, 5)], [(symbol("n"), 3, h, w)])
+    for rows, columns in ((4, 4), (7, 6), (5, 9)):
+        check(tmp_path / "net.onnx", graph, [_f(2, 3, rows, columns)], opset)

@@ -233,6 +233,14 @@ def _dilations(form: Form, node: Node) -> None:
         form.attrs.pop("dilations", None)
 
 
+@below(29, "AveragePool", "LpPool")
+def _same_with_holes(form: Form, node: Node) -> None:
+    """ONNX Runtime 1.32 leaves the holes out of the pads that it works out."""
+    spread = any(d != 1 for d in node.attrs.get("dilations", ()))  # type: ignore[union-attr]
+    if spread and str(node.attrs.get("auto_pad", "")).startswith("SAME"):
+        raise InexpressibleError(f"{node.op} with holes and pads that follow from the sizes")
+
+
 @below(21, "GroupNormalization")
 def _group_normalization(form: Form, node: Node) -> None:
     raise InexpressibleError("a scale for each channel is not sayable in this opset")
@@ -251,6 +259,13 @@ def _softmax_last(form: Form, node: Node) -> None:
     if form.attrs["axis"] not in (-1, x.rank - 1):
         raise InexpressibleError(f"{node.op} along an inner axis is not sayable in this opset")
     form.attrs["axis"] = x.rank - 1
+
+
+@below(12, "Pow")
+def _pow(form: Form, node: Node) -> None:
+    base, exponent = node.inputs
+    if base is not None and exponent is not None and base.dtype != exponent.dtype:
+        raise InexpressibleError(f"Pow of {base.dtype} by {exponent.dtype} is not sayable in this opset")
 
 
 @below(18, "ScatterElements", "ScatterND")

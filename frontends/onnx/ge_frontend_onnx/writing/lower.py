@@ -17,6 +17,8 @@ from ge_core.plugins.unsupported import Unsupported
 from . import (  # noqa: F401  they register their lowerings
     bits,
     linear_algebra,
+    next_after,
+    pool,
     random,
     scans,
     scattered,

@@ -14,6 +14,7 @@ from ge_core.ir.graph import Node, Value
 from ge_core.ops.expression import Apply, Arg, Expr, Number, expression_of
 from ge_core.ops.pointwise import POINTWISE
 
+from . import special_functions
 from .forms import InexpressibleError
 from .sizes import Sizes
 
@@ -108,6 +109,33 @@ def by_comparison(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return [result]
 
 
+@lowers("Pow")
+def power(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Below 12 of one floating-point type; whole powers of integers by squaring."""
+    x, y = _input(node, 0), _input(node, 1)
+    if x.dtype.is_float:
+        return [b.Pow(x, b.Cast(y, to=x.dtype))]
+    if y.dtype.is_float:
+        wide = DType.of("float64")
+        return [b.Cast(b.Pow(b.Cast(x, to=wide), b.Cast(y, to=wide)), to=x.dtype)]
+    start, left = b.Cast(x, to="int64"), b.Cast(y, to="int64")
+    one = b.Add(b.Mul(b.Mul(start, left), np.int64(0)), np.int64(1))
+
+    def body(r: Builder, i: Value, go: Value, base: Value, left: Value, total: Value) -> list[Value]:
+        odd = r.Mod(left, np.int64(2))
+        return [
+            go, r.Mul(base, base), r.Div(r.Sub(left, odd), np.int64(2)),
+            r.Where(r.Equal(odd, np.int64(1)), r.Mul(total, base), total),
+        ]  # fmt: skip
+
+    *_, total = b.Loop(b.constant(np.int64(63)), None, [start, left, one], body=body)
+    # over 1 the quotient of 1 rounds to 0; of 1 and -1 the sign of a power follows from whether it is odd
+    unit = b.Equal(b.Abs(start), np.int64(1))
+    odd = b.Equal(b.Mod(left, np.int64(2)), np.int64(1))
+    below = b.Where(unit, b.Where(odd, start, one), np.int64(0))
+    return [b.Cast(b.Where(b.Less(left, np.int64(0)), below, total), to=x.dtype)]
+
+
 @lowers("Trilu")
 def trilu(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """Below 14 by comparing rows with columns."""
@@ -139,46 +167,6 @@ def pad_all_axes(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
             whole.append(b.ints(0) if start is None else b.Slice(pads, b.ints(start), b.ints(start + 1), b.ints(0)))
     attrs = {"mode": node.attrs["mode"]} if "mode" in node.attrs else {}
     return [b.Pad(x, b.Concat(whole, axis=0), node.input(2), **attrs)]
-
-
-@lowers("ge.AveragePool")
-def average_pool(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """ONNX's pool; a divisor of its own scales the mean over whole windows."""
-    if node.attrs["ceil_mode"]:
-        raise InexpressibleError("ge.AveragePool with windows that begin inside the pads")
-    attrs = {name: node.attrs[name] for name in ("kernel_shape", "strides", "pads", "dilations")}
-    divisor = int(node.attrs.get("divisor", 0))  # type: ignore[arg-type]
-    include = 1 if divisor else int(node.attrs["count_include_pad"])  # type: ignore[arg-type]
-    y = b.AveragePool(_input(node, 0), count_include_pad=include, **attrs)
-    if divisor:
-        y = b.Mul(y, b.constant(math.prod(_ints(node, "kernel_shape")) / divisor, y.dtype))
-    return [y]
-
-
-@lowers("ge.AdaptivePool")
-def adaptive_pool(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """Windows of one size where they are; else means by a matrix for each axis."""
-    x, out = _input(node, 0), _ints(node, "output_size")
-    spatial = x.shape[x.rank - len(out) :]
-    if len(node.outputs) > 1 or not all(isinstance(n, int) and n for n in spatial):
-        raise InexpressibleError("ge.AdaptivePool over sizes that are not known, or with places")
-    known = [int(n) for n in spatial if isinstance(n, int)]
-    average = node.attrs["mode"] == "average"
-    if all(n % m == 0 for n, m in zip(known, out, strict=True)):
-        window = [n // m for n, m in zip(known, out, strict=True)]
-        return [b.op("AveragePool" if average else "MaxPool", x, kernel_shape=window, strides=window)]
-    if not average:
-        raise InexpressibleError("ge.AdaptivePool of the largest over windows of different sizes")
-    for i, (n, m) in enumerate(zip(known, out, strict=True)):
-        weights = np.zeros((n, m), np.float64)
-        for j in range(m):
-            first, last = j * n // m, -(-(j + 1) * n // m)
-            weights[first:last, j] = 1 / (last - first)
-        order = list(range(x.rank))
-        axis = x.rank - len(out) + i
-        order[axis], order[-1] = order[-1], order[axis]
-        x = b.Transpose(b.MatMul(b.Transpose(x, perm=order), b.constant(weights, x.dtype)), perm=order)
-    return [x]
 
 
 @lowers("ge.Im2Col")
@@ -298,7 +286,11 @@ _PRIMITIVES: dict[str, Callable[..., Value]] = {
     "exp2": lambda b, x: b.Exp(b.Mul(x, math.log(2))),
     "log2": lambda b, x: b.Mul(b.Log(x), 1 / math.log(2)),
     "log10": lambda b, x: b.Mul(b.Log(x), 1 / math.log(10)),
-    "erfc": lambda b, x: b.Sub(b.constant(1.0, x.dtype), b.Erf(x)),
+    "erfc": special_functions.erfc,
+    "erfinv": special_functions.erfinv,
+    "lgamma": special_functions.lgamma,
+    "digamma": special_functions.digamma,
+    "copysign": special_functions.copysign,
     "fmod": lambda b, x, y: b.Mod(x, y, fmod=1),
     "ne": lambda b, x, y: b.Not(b.Equal(x, y)),
     "le": lambda b, x, y: b.Or(b.Less(x, y), b.Equal(x, y)),
