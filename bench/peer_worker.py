@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT)]
+sys.path[0] = str(ROOT)  # not this folder: transformers would take kernels.py for a package of that name
 THREADS = int(sys.argv[3]) if __name__ == "__main__" else 1
 Arrays = list[np.ndarray]
 Run = Callable[[], Any]

@@ -93,10 +93,11 @@ class Context:
         if self.table is table:
             return
         self.table = table
-        self.counters = np.zeros(table.uneven, np.int64)
+        if len(self.counters) < table.uneven:
+            self.counters = np.zeros(table.uneven, np.int64)
+            self.record["counters"] = address_of(self.counters)
         record = self.record
-        record["rows"], record["count"] = table.rows.ctypes.data, len(table.rows)
-        record["counters"], record["uneven"] = self.counters.ctypes.data, table.uneven
+        record["rows"], record["count"], record["uneven"] = address_of(table.rows), len(table.rows), table.uneven
 
     def take_arena(self, nbytes: int) -> None:
         """Have an arena of at least so many bytes, and not many more, as base 0."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ge_backend_cpu.branching import BranchingPlan, sections_of
 from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk_table
 from ge_backend_cpu.image import Mapped
 from ge_backend_cpu.places import External, Places, PreparedKey
@@ -102,13 +103,16 @@ class Entry:
         self.plan, self.team = plan, team
         self.layouts = Layouts(plan)
         places = Places(self.layouts, prepared)
-        steps = straight_steps(plan)
+        steps, sections = straight_steps(plan), sections_of(plan)
         self.straight: StraightPlan | None = None
         self.executor: PlanExecutor | None = None
+        self._make = lambda: PlanExecutor(plan, NativeKernels(self.layouts, places, address, team))
         if steps is not None:
             self.straight = StraightPlan(plan, steps, self.layouts, places, address, team)
+        elif sections is not None:
+            self.straight = BranchingPlan(plan, sections, self.layouts, places, address, team)
         else:
-            self.executor = PlanExecutor(plan, NativeKernels(self.layouts, places, address, team))
+            self.executor = self._make()
 
     def run(self, inputs: Sequence[Any], states: StateStore) -> list[Any]:
         if self.straight is not None:
@@ -117,10 +121,9 @@ class Entry:
         return self.executor.run(inputs, states)
 
     def profile(self, inputs: Sequence[Any], states: StateStore) -> list[StepTime]:
-        if self.straight is None:
-            assert self.executor is not None
+        if self.straight is None or isinstance(self.straight, BranchingPlan):
             observer = _Observer(self.plan, self.team.threads)
-            self.executor.observe(inputs, states, observer)
+            (self.executor or self._make()).observe(inputs, states, observer)
             return observer.times
         taken: dict[int, tuple[float, int]] = {}
 

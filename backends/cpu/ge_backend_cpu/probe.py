@@ -98,26 +98,35 @@ def machine() -> Machine:
     return found
 
 
-def measure(isa: Isa) -> Machine:
-    """Measure now, on one thread."""
+Work = tuple[Callable[[], object], float]
+"""A call, and the operations or bytes of it."""
+
+
+def works(isa: Isa) -> tuple[Work, Work, Work]:
+    """Multiply-adds in registers, reads from the second-level cache, reads from memory; one thread."""
     codes = compiled([MULTIPLY_ADD, READ], isa, workers=0, cache=Cache())
     code = Mapped(joined(codes.values()))
     out = np.zeros(64, np.float32)
     data = aligned_bytes(_FAR)
     data.fill(0)
-    multiply, read = _callable(code, MULTIPLY_ADD, [out]), _callable(code, READ, [data, out])
+    multiply, read = _Callable(code, MULTIPLY_ADD, [out]), _Callable(code, READ, [data, out])
     block = READ.parameters["vectors"] * isa.lanes * 4
-    rounds, blocks = 4000, _FAR // block
+    rounds, blocks = 40_000, _FAR // block
 
     def near() -> None:
         for _ in range(16):
             read(_NEAR // block)
 
-    return Machine(
-        flops=_rate(lambda: multiply(rounds), rounds * _accumulators(isa) * isa.lanes * 2),
-        near=_rate(near, 16 * _NEAR),
-        far=_rate(lambda: read(blocks), _FAR),
+    return (
+        (lambda: multiply(rounds), rounds * _accumulators(isa) * isa.lanes * 2),
+        (near, 16 * _NEAR),
+        (lambda: read(blocks), _FAR),
     )
+
+
+def measure(isa: Isa) -> Machine:
+    """Measure now, on one thread."""
+    return Machine(*(_rate(*work) for work in works(isa)))
 
 
 def _rate(call: Callable[[], object], amount: float) -> float:
@@ -133,15 +142,17 @@ def _rate(call: Callable[[], object], amount: float) -> float:
     return float(f"{amount / best:.1e}")
 
 
-def _callable(code: Mapped, kernel: Kernel, operands: Sequence[np.ndarray]) -> Callable[[int], int]:
-    """A function that runs so many work items."""
-    word = ctypes.c_int64
-    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, word, word)
-    function = kind(code.address(kernel.symbol))
-    words = np.array([w for k in range(len(operands)) for w in (k, 0)], np.int64)
-    bases = np.array([a.ctypes.data for a in operands], np.uint64)
+class _Callable:
+    """A kernel on some operands, which it keeps alive with its code."""
 
-    def call(items: int) -> int:
-        return int(function(words.ctypes.data, bases.ctypes.data, 0, items))
+    def __init__(self, code: Mapped, kernel: Kernel, operands: Sequence[np.ndarray]) -> None:
+        word = ctypes.c_int64
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, word, word)
+        self.function = kind(code.address(kernel.symbol))
+        self.words = np.array([w for k in range(len(operands)) for w in (k, 0)], np.int64)
+        self.bases = np.array([a.ctypes.data for a in operands], np.uint64)
+        self.kept = code, operands
 
-    return call
+    def __call__(self, items: int) -> int:
+        """Run so many work items."""
+        return int(self.function(self.words.ctypes.data, self.bases.ctypes.data, 0, items))

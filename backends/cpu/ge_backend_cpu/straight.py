@@ -51,15 +51,28 @@ def straight_steps(plan: ExecutionPlan) -> list[NativeStep] | None:
     """The native steps of a plan that has nothing else but views; None for all other plans."""
     found: list[NativeStep] = []
     for step in plan.steps:
-        if isinstance(step, ViewStep) and _settled(plan, step.value):
-            continue
-        if not isinstance(step, (KernelStep, CopyStep)) or not all(_settled(plan, v) for v in _values(step)):
+        native = native_step(plan, step)
+        if native is None:
             return None
-        if isinstance(step, CopyStep) and not _same_bytes(plan, step):
-            return None
-        found.append(step)
+        found += native
+    return found if ends_are_settled(plan) else None
+
+
+def native_step(plan: ExecutionPlan, step: Step) -> list[NativeStep] | None:
+    """A step that the walker takes, nothing for a view whose place is known; None for all other steps."""
+    if isinstance(step, ViewStep) and is_settled(plan, step.value):
+        return []
+    if not isinstance(step, (KernelStep, CopyStep)) or not all(is_settled(plan, v) for v in _values(step)):
+        return None
+    if isinstance(step, CopyStep) and not _same_bytes(plan, step):
+        return None
+    return [step]
+
+
+def ends_are_settled(plan: ExecutionPlan) -> bool:
+    """Whether the places of inputs, outputs and new states are known when a call starts."""
     outer = [*plan.inputs, *(o.value for o in plan.outputs), *(s.write for s in plan.states if s.write >= 0)]
-    return found if all(_settled(plan, v) for v in outer) else None
+    return all(is_settled(plan, v) for v in outer)
 
 
 def _values(step: Step) -> list[int]:
@@ -69,7 +82,7 @@ def _values(step: Step) -> list[int]:
     return [v for v in (*step.inputs, *step.outputs) if v >= 0]
 
 
-def _settled(plan: ExecutionPlan, value: int) -> bool:
+def is_settled(plan: ExecutionPlan, value: int) -> bool:
     """Whether a value has bytes whose place is known when a call starts."""
     planned = plan.values[value]
     return planned.view and plan.buffers[planned.buffer].kind not in ("dynamic", "object")

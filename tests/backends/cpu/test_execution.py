@@ -175,6 +175,40 @@ def test_branches_and_loops() -> None:
     check(g, calls)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_branches_alone_are_native_calls(threads: int) -> None:
+    g, b = new()
+    x, y = b.input("x", "float32", (N, 4)), b.input("y", "float32", (N, 4))
+    c, d = b.input("c", "bool", ()), b.input("d", "bool", ())
+    total = b.state("total", data(4, 4))
+
+    def inner(r: Builder) -> Value:
+        return r.If(d, then_branch=lambda q: [chain(q, x, y)], else_branch=lambda q: [q.Neg(q.Add(x, x))])
+
+    z = b.If(c, then_branch=lambda r: [inner(r)], else_branch=lambda r: [r.Add(y, y)])
+    after = b.If(d, then_branch=lambda r: [r.Add(total.read, total.read)], else_branch=lambda r: [r.Neg(total.read)])
+    g.set_state_write(total, after)
+    b.outputs(b.Neg(z), b.Add(z, x), after)
+    calls = []
+    for n, first, second in ((3, 1, 1), (3, 1, 0), (40, 0, 1), (3, 0, 0), (1, 1, 0), (40, 1, 1)):
+        calls.append([data(n, 4), data(n, 4), np.array(bool(first)), np.array(bool(second))])
+    run = check(g, calls, num_threads=threads)
+    assert run.entries["main"].straight is not None
+
+
+def test_a_status_in_a_branch_becomes_an_error() -> None:
+    g, b = new()
+    x, i, c = b.input("x", "float32", (4, 2)), b.input("i", "int64", (3,)), b.input("c", "bool", ())
+    row = b.input("row", "float32", (3, 2))
+    b.outputs(b.If(c, then_branch=lambda r: [r.Gather(x, i, axis=0)], else_branch=lambda r: [r.Neg(row)]))
+    run, table, rows = executable(g), data(4, 2), data(3, 2)
+    assert run.entries["main"].straight is not None
+    for _ in range(2):
+        with pytest.raises(IndexRangeError, match="Gather"):
+            run.run([table, np.array([0, 1, 4]), np.array(True), rows], StateStore())
+        assert np.array_equal(run.run([table, np.array([0, 1, 4]), np.array(False), rows], StateStore())[0], -rows)
+
+
 def test_data_dependent_sizes() -> None:
     g, b = new()
     x, table = b.input("x", "float32", (N,)), b.input("table", "float32", (N, 3))
