@@ -25,7 +25,8 @@ NO_KERNEL = frozenset(
 )
 """Operators without work on the device: their results are views, or known before."""
 
-_MATRIX = {"MatMul", "MatMulV2", "BatchMatMulV2", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose"}
+_MATRIX = {"MatMul", "MatMulV2", "BatchMatMulV2", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose",
+           "QuantBatchMatmulV3", "WeightQuantBatchMatmulV2"}  # fmt: skip
 _ATTENTION = {"PromptFlashAttention", "IncreFlashAttention", "FusedInferAttentionScore"}
 _POINTWISE_COST = {"Exp": 10, "Log": 10, "Tanh": 15, "Erf": 20, "Gelu": 20, "GeluV2": 20, "Sigmoid": 12, "Swish": 13,
                    "SoftmaxV2": 15, "LayerNormV4": 8, "RmsNorm": 6, "Pow": 20, "Softplus": 20}  # fmt: skip
@@ -126,7 +127,7 @@ def estimate(
     for op in program.root.ops:
         if op.type in ("Const", "FileConstant"):
             result.weights += _bytes(op.outs[0].value.type, env)
-        if op.type in NO_KERNEL:
+        if op.type in NO_KERNEL or _folded(op):
             continue
         joined = fusion and _joins(op, readers)
         row = _row(op, chip, env, joined=joined)
@@ -177,6 +178,11 @@ def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool) -> 
     return Estimate(op, seconds, bound, operations, moved, joined)
 
 
+def _folded(op: Op) -> bool:
+    """Whether the compiler's constant folding computes it once."""
+    return op.type == "Cast" and op.inputs[0][1].op.type in ("Const", "FileConstant")
+
+
 def _matrix_operations(op: Op, env: Mapping[str, int]) -> float:
     """Multiplies and adds of a product: two for each element of the result and each term of its sum."""
     result = _elements(op.outs[0].value.type, env)
@@ -189,7 +195,7 @@ def _matrix_operations(op: Op, env: Mapping[str, int]) -> float:
         if op.type.endswith("Transpose"):
             return 2.0 * _elements(ports["x"].value.type, env) * _product(sizes[1:])
         return 2.0 * result * _product(sizes[1:])
-    sizes = _sizes(ports["x1"].value.type, env)
+    sizes = _sizes((ports.get("x1") or ports["x"]).value.type, env)
     swapped = op.attrs.get("transpose_x1") or op.attrs.get("adj_x1")
     return 2.0 * result * sizes[-2 if swapped else -1]
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
 
+from ge_ascend.chips import Chip
 from ge_core.ir.dtype import DType
 
 PortKind = Literal["r", "o", "d"]
@@ -83,6 +84,10 @@ class Prototype:
     def has_kernel(self) -> bool:
         """Whether the 910B list has a kernel of the AI Core for it."""
         return self.columns is not None
+
+    def on(self, chip: Chip) -> bool:
+        """Whether an open definition or the list of kernels says that a chip has it."""
+        return chip.family in self.chips or (chip.kernels and self.has_kernel)
 
     def input(self, name: str) -> Port | None:
         return next((p for p in self.inputs if p.name == name), None)

@@ -87,8 +87,8 @@ def test_everything_that_cannot_be_lowered_is_reported_at_once_with_its_place() 
     graph = Graph("net")
     b = Builder(graph)
     x = b.input("x", "float32", (1, 2, 8, 8))
-    with b.at(Location("torch", "pool", "model.py", 3, "max_pool2d")):
-        y = b.MaxPool(x, kernel_shape=[2, 2], dilations=[2, 2])
+    with b.at(Location("torch", "pool", "model.py", 3, "lp_pool2d")):
+        y = b.LpPool(x, kernel_shape=[2, 2], dilations=[2, 2])
     with b.at(Location("torch", "pad", "model.py", 4, "pad")):
         y = b.Pad(y, b.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="wrap")
     with b.at(Location("torch", "end", "model.py", 5, "digamma")):

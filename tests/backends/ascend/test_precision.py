@@ -10,9 +10,9 @@ from ge_ascend.precision import MODES, policy_of
 
 from ge_core.errors import OptionError
 from ge_core.ir import Builder, Graph, Location
-from ge_core.ir.dtype import float16
+from ge_core.ir.dtype import float16, float32
 from ge_core.reference.interpret import interpret
-from tests.backends.ascend.roundtrip import back, graph_of, lowered, same
+from tests.backends.ascend.roundtrip import back, graph_of, lowered, same, types
 
 
 def net() -> Graph:
@@ -145,3 +145,12 @@ def test_bfloat16_runs_natively_where_the_chip_has_it() -> None:
     x = np.eye(4).astype(ml_dtypes.bfloat16)
     (got,) = interpret(back(found), [x])[0]
     np.testing.assert_array_equal(got.astype(np.float32), 2 * np.eye(4))
+
+
+def test_weights_in_bfloat16_are_cast_from_float32_constants() -> None:
+    """No prototype gives Const bfloat16."""
+    weight = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    graph = graph_of(lambda b, x: b.MatMul(x, b.constant(weight)), ("float32", (3, 8)))
+    found = same(graph, mode="mixed_bfloat16", tolerance=2e-2)
+    kept = [op.outs[0].value.dtype for op in found.program.ops() if op.type == "Const"]
+    assert kept == [float32] and "Cast" in types(found)

@@ -18,7 +18,7 @@ from ge_ascend.net import Op, Out
 from ge_ascend.prototypes import Port, Prototype, prototype
 from ge_core.errors import BackendError, GeError
 from ge_core.ir.constant import Constant
-from ge_core.ir.dtype import DType, float16, float32
+from ge_core.ir.dtype import DType, bfloat16, float16, float32
 from ge_core.ir.graph import Node, Value
 from ge_core.ir.location import UNKNOWN, Location
 from ge_core.ir.types import TensorType
@@ -105,7 +105,10 @@ class Emitter:
         return tuple(self._restored(scope, out, back) for out in op.outs)
 
     def const(self, scope: Scope, constant: Constant, hint: str = "const") -> Out:
-        """A constant of the scope's graph."""
+        """A constant of the scope's graph; bfloat16, which no prototype gives Const, is cast from float32."""
+        if constant.type.dtype == bfloat16:
+            wide = self.const(scope, self.converted(constant, float32), hint)
+            return self.emit(scope, "Cast", [wide], {"dst_type": bfloat16.ge_memory})[0]
         op = Op(self.name(hint), "Const", loc=self._loc, source="constant")
         op.attrs["value"] = constant
         out = Out(op, 0, "y", scope.b.constant(constant))

@@ -15,6 +15,7 @@ from ge_ascend.chips import Chip
 from ge_ascend.lower.call import Decomposition, LowerCall
 from ge_ascend.lower.emit import Emitter
 from ge_ascend.lower.notes import Notes
+from ge_ascend.lower.prune import prune
 from ge_ascend.lower.registry import lowering_of
 from ge_ascend.lower.scope import Scope
 from ge_ascend.net import Net, Op, Out, Program
@@ -95,6 +96,7 @@ class Lowering:
         net.outputs = outputs
         self.meaning.set_outputs([out.value for out in outputs])
         self.meaning.stage = "optimised"
+        prune(self.program)
         return Lowered(self.program, self.meaning, self.problems, self.notes)
 
     def data(self, scope: Scope, value: Value, index: int) -> Out:

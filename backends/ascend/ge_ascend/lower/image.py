@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ge_ascend.lower.argmax_pool import pooled_with_places
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.matmul import interleaved, window
 from ge_ascend.lower.registry import lowering
@@ -19,12 +20,13 @@ def _both(spatial: int) -> dict[str, str]:
 
 @lowering("MaxPool")
 def max_pool(c: LowerCall) -> list[Out]:
-    """MaxPoolV3 and MaxPool3D in channels-first formats; indices and dilations have no certain operator."""
+    """MaxPoolV3 and MaxPool3D in channels-first formats; places and dilations by windows as an axis."""
     spatial = c.rank() - 2
     kernel = list(c.attr("kernel_shape"))
     strides, dilations, pads = window(c, spatial)
-    if len(c.node.outputs) > 1 and c.node.outputs[1].has_uses:
-        raise c.refuse("the positions of the largest elements", "compute them by ArgMax over unfolded windows")
+    places = len(c.node.outputs) > 1 and c.node.outputs[1].has_uses
+    if places or (spatial == 2 and any(d != 1 for d in dilations)):
+        return pooled_with_places(c, kernel, strides, dilations, pads)
     x = c[0]
     if spatial == 1:
         x = c.op("Unsqueeze", x, axes=[2])
@@ -38,7 +40,7 @@ def max_pool(c: LowerCall) -> list[Out]:
         )[0]  # fmt: skip
         return [y]
     if any(d != 1 for d in dilations):
-        raise c.refuse("dilations in two dimensions")
+        return pooled_with_places(c, kernel[1:], strides[1:], dilations[1:], [pads[1], pads[3]])
     y = c.ops(
         "MaxPoolV3", x, ksize=[1, 1, *kernel], strides=[1, 1, *strides], pads=interleaved(pads), ceil_mode=ceil,
         formats=_both(2),

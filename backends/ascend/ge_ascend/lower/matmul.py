@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ge_ascend.lower.call import LowerCall
+from ge_ascend.lower.quantised_product import fused_product, whole_product
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
 from ge_core.ir.dims import Size
@@ -18,9 +19,12 @@ _NCDHW = {"x": "NCDHW", "filter": "NCDHW", "y": "NCDHW"}
 @lowering("MatMul")
 def matmul(c: LowerCall) -> Out:
     """Matrices by MatMulV2, stacks by BatchMatMulV2; vectors get an axis for the product."""
-    a, b = c[0], c[1]
     if c.input(0).dtype.is_integer:
-        raise c.refuse("integer matrices", "convert them to float first")
+        return whole_product(c)
+    fused = fused_product(c)
+    if fused is not None:
+        return fused
+    a, b = c[0], c[1]
     ranks = c.rank(0), c.rank(1)
     if ranks[0] == 1:
         a = c.reshape(a, [1, c.shape(0)[0]])

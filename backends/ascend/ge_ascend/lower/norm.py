@@ -124,19 +124,3 @@ def log_softmax(c: LowerCall) -> Out:
 @lowering("Hardmax")
 def hardmax(c: LowerCall) -> Out:
     return c.op("HardMax", c[0], axis=c.attr("axis"))
-
-
-@lowering("RotaryEmbedding")
-def rotary(c: LowerCall) -> Out:
-    """RotaryMul turns whole heads by halves: x * (cos, cos) + (-second half, first half) * (sin, sin)."""
-    whole = not c.attr("rotary_embedding_dim") or c.attr("rotary_embedding_dim") == c.shape()[-1]
-    if c.rank() != 4 or c.attr("interleaved") or not whole:
-        return c.expand()[0]
-    tables = []
-    for index in (1, 2):
-        table = c[index]
-        if c.node.input(3) is not None:
-            table = c.op("GatherV2", table, c.as_is(3), c.const(0, int32))
-        both = c.op("ConcatV2", [table, table], c.const(table.value.rank - 1, int32), N=2)
-        tables.append(c.op("Unsqueeze", both, axes=[1]))
-    return c.op("RotaryMul", c[0], *tables)

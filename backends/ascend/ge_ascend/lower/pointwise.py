@@ -13,7 +13,7 @@ from ge_ascend.net import Out
 from ge_core.ir.dtype import float32, int32
 
 _NOT_ALONE = {"TensorMove", "Invert", "Mish", "Selu", "IsInf", "TruncateDiv", "RealDiv", "LogicalAnd", "LogicalOr",
-              "BitwiseAnd", "BitwiseOr", "BitwiseXor", "FloorMod"}  # fmt: skip
+              "BitwiseAnd", "BitwiseOr", "BitwiseXor", "FloorMod", "Mul"}  # fmt: skip
 """Operators of the tables of meanings that are not emitted for every use of their IR operator."""
 
 
@@ -231,25 +231,6 @@ def cast(c: LowerCall) -> Out:
 @lowering("Swish")
 def swish(c: LowerCall) -> Out:
     return c.op("Swish", c[0], scale=float(c.attr("alpha")))
-
-
-@lowering("SwiGLU")
-def swiglu(c: LowerCall) -> Out:
-    """SwiGlu takes both halves as one tensor; joining them costs more than two operators do."""
-    halves = [c.node.input(0), c.node.input(1)]
-    producers = {None if v is None else v.producer for v in halves}
-    (split,) = producers if len(producers) == 1 else (None,)
-    if split is not None and split.op == "Split" and split.outputs == halves and c.attr("alpha") == 1.0:
-        whole = split.input(0)
-        assert whole is not None
-        return c.op("SwiGlu", c.taken(whole), dim=_axis(c, split.attrs.get("axis", 0), whole.rank))
-    return c.op("Mul", c.op("Swish", c[0], scale=float(c.attr("alpha"))), c[1])
-
-
-def _axis(c: LowerCall, axis: object, rank: int) -> int:
-    if not isinstance(axis, int):
-        raise c.refuse("the axis of its split is no number")
-    return axis % rank
 
 
 @lowering("Gelu")

@@ -8,7 +8,6 @@ from ge_ascend.net import Out
 
 _NUMBERS = "CANN's generators give other numbers than the model's", "pass the random numbers as an input"
 _SEQUENCE = "sequences live on the host", "return the tensors one by one, or stack them"
-_SIGNAL = "CANN's transforms of signals work on complex numbers", "transform the signal before the model"
 
 REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
@@ -19,7 +18,6 @@ REASONS: dict[str, tuple[str, str]] = {
         ("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
          "SequenceMap", "SplitToSequence", "ConcatFromSequence"), _SEQUENCE,
     ),
-    **dict.fromkeys(("DFT", "STFT"), _SIGNAL),
     "ge.Lgamma": ("CANN has no logarithm of the gamma function", "compute it before the model"),
     "ge.Digamma": ("CANN has no digamma function", "compute it before the model"),
 }  # fmt: skip

@@ -7,6 +7,7 @@ first then, so that nothing is rounded in between.
 from __future__ import annotations
 
 from ge_ascend.meaning.call import Call, Result, meaning
+from ge_ascend.meaning.quantised_product import integer_product, swapped
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
 
@@ -26,14 +27,6 @@ def _wider(have: DType, stated: DType) -> DType:
     return stated if stated.bits > have.bits else have
 
 
-def _swapped(c: Call, x: Value, swap: bool) -> Value:
-    if not swap:
-        return x
-    perm = [*range(x.rank - 2), x.rank - 1, x.rank - 2]
-    result: Value = c.b.Transpose(x, perm=perm)
-    return result
-
-
 @meaning("MatMul", "MatMulV2", "MatMulV3")
 def matmul(c: Call) -> Result:
     """MatMulV2(x1, x2, bias; transpose_x1, transpose_x2): matrices"""
@@ -50,8 +43,9 @@ def _product(c: Call, first: str, second: str) -> Value:
     a, b, bias = operands(c, "x1", "x2", "bias")
     assert a is not None and b is not None
     if a.dtype.is_integer:
-        raise c.error("integer operands are not supported")
-    y = c.b.MatMul(_swapped(c, a, c.attr(first)), _swapped(c, b, c.attr(second)))
+        y = integer_product(c, swapped(c, a, first), swapped(c, b, second))
+        return y if bias is None else c.b.Add(y, c.cast(bias, y.dtype))
+    y = c.b.MatMul(swapped(c, a, first), swapped(c, b, second))
     if bias is not None:
         y = c.b.Add(y, c.cast(bias, y.dtype))
     return c.as_stated(y)

@@ -178,8 +178,19 @@ def mvn(c: Call) -> Result:
 @meaning("RotaryMul")
 def rotary_mul(c: Call) -> Result:
     """RotaryMul(x, r1, r2): x * r1 + (-second half, first half) * r2 along the last axis"""
-    x = c["x"]
+    return _turned(c, c["x"], c["r1"], c["r2"])
+
+
+def _turned(c: Call, x: Value, cos: Value, sin: Value) -> Value:
     first, second = c.b.Split(x, axis=-1, num_outputs=2)
     turned = c.b.Concat([c.b.Neg(second), first], axis=-1)
-    result: Value = c.b.Add(c.b.Mul(x, c["r1"]), c.b.Mul(turned, c["r2"]))
+    result: Value = c.b.Add(c.b.Mul(x, cos), c.b.Mul(turned, sin))
     return result
+
+
+@meaning("ApplyRotaryPosEmb")
+def apply_rotary(c: Call) -> Result:
+    """ApplyRotaryPosEmb(query, key, cos, sin; layout, rotary_mode): both turned, rows before heads (layout 1)"""
+    if c.attr("layout") != 1 or c.attr("rotary_mode") != "half":
+        raise c.error(f"layout {c.attr('layout')}, rotary_mode {c.attr('rotary_mode')} is not supported")
+    return [_turned(c, c[port], c["cos"], c["sin"]) for port in ("query", "key")]

@@ -270,3 +270,15 @@ def swiglu(c: Call) -> Result:
     left, right = c.b.Split(x, axis=c.attr("dim"), num_outputs=2)
     result: Value = c.b.Mul(c.b.Swish(left), right)
     return result
+
+
+@meaning("GeGluV2")
+def geglu(c: Call) -> Result:
+    """GeGluV2(x; dim, approximate, activate_left) -> the product, gelu of the activated half
+
+    approximate 1 is the form by tanh, 0 that by erf; the right half is activated unless activate_left says otherwise.
+    """
+    left, right = c.b.Split(c["x"], axis=c.attr("dim"), num_outputs=2)
+    gate, other = (left, right) if c.attr("activate_left") else (right, left)
+    gelu = c.b.Gelu(gate, approximate="tanh" if c.attr("approximate") else "none")
+    return [c.b.Mul(other, gelu), gelu]
