@@ -62,6 +62,20 @@ def _neighbours(dtype: str) -> list[np.ndarray]:
 
 
 _wide = np.concatenate([np.linspace(-9.75, 12, 44), [1e-6, 0, -3, 30, 1e20, np.inf]]).astype(np.float32)
+
+
+def _sampled(mode: str, border: str, align: int) -> Build:
+    return lambda b, x, grid: b.GridSample(x, grid, mode=mode, padding_mode=border, align_corners=align)
+
+
+def _steps(b: Builder, x: Value, dtype: type, axis: int, block_size: int = 0) -> Any:
+    shape = (3, 2) if block_size else (x.shape[axis],)
+    scale = b.constant(_random.uniform(0.01, 0.9, shape).astype(np.float32))
+    zero = b.constant(_random.integers(0, 9, shape).astype(dtype))
+    q = b.QuantizeLinear(x, scale, zero, axis=axis, block_size=block_size)
+    return q, b.DequantizeLinear(q, scale, zero, axis=axis, block_size=block_size)
+
+
 _corners = np.sort(_random.random((2, 8, 2, 2)), axis=2).reshape(2, 8, 4).astype(np.float32)
 _bits = np.array([0, 1, -1, 2**40 + 12345, -(2**62), 2**63 - 1, -(2**63), 77], np.int64)
 _RANDOM: dict[str, dict[str, Any]] = {
@@ -118,6 +132,39 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "signs": (lambda b, x, y: b.ge.CopySign(x, y), [_f(4), np.float32([0.0, -0.0, -3, np.inf])]),
     **{f"neighbours_of_{t}": (lambda b, x, y: b.ge.NextAfter(x, y), _neighbours(t))
        for t in ("float16", "float32", "float64")},
+    "resized_axes": (lambda b, x: (
+        b.Resize(x, None, b.constant(np.float32([2, 1.5])), axes=[3, 2], mode="linear"),
+        b.Resize(x, None, None, b.ints(4, 9), axes=[2, 3], mode="nearest"),
+        b.Resize(x, b.constant(np.float32([0.1, 0.2, 0.8, 0.9])), None, b.ints(4, 5), axes=[2, 3], mode="linear",
+                 coordinate_transformation_mode="tf_crop_and_resize")), [_f(2, 3, 7, 6)]),
+    "widening_filters": (lambda b, x: (
+        b.Resize(x, None, None, b.ints(2, 3, 3, 4), mode="linear", antialias=1),
+        b.Resize(x, None, b.constant(np.float32([0.6, 0.5])), axes=[2, 3], mode="cubic", antialias=1)),
+        [_f(2, 3, 7, 6)]),
+    "axes_of_the_call": (lambda b, x, a: (
+        b.ReduceSum(x, a), b.ReduceMax(x, a, keepdims=0), b.ReduceMean(x, a, noop_with_empty_axes=1, keepdims=0),
+        b.ReduceL2(x, a), b.ReduceLogSumExp(x, a, keepdims=0), b.ReduceProd(x, b.Slice(a, b.ints(0), b.ints(0)))),
+        [_f(2, 3, 4), np.array([-1, 0])]),
+    "changes_of_rank": (lambda b, x, a: (b.Squeeze(x, a), b.Unsqueeze(x, a), b.Squeeze(b.Unsqueeze(x, a), a)),
+                        [_f(1, 3, 1), np.array([-1, 0])]),
+    "no_axes": (lambda b, x: b.ReduceSum(x, noop_with_empty_axes=1), [_f(2, 3)]),
+    **{f"grid_{mode}_{border}_{align}": (_sampled(mode, border, align), [_f(2, 3, 5, 4), _f(2, 3, 6, 2)])
+       for mode in ("linear", "nearest", "cubic") for border in ("zeros", "border", "reflection") for align in (0, 1)},
+    "grid_of_volumes": (_sampled("linear", "reflection", 0), [_f(1, 2, 3, 5, 4), _f(1, 3, 2, 6, 3)]),
+    "cache": (lambda b, x, u, at: (
+        b.TensorScatter(x, u, at), b.TensorScatter(x, u, b.Add(at, np.int64(3)), mode="circular"),
+        b.TensorScatter(x, u, axis=1)), [_f(2, 5, 3), _f(2, 2, 3), np.array([1, 3])]),
+    "cropped": (lambda b, x, s: b.CenterCropPad(x, s, axes=[-1, 0]), [_f(4, 3, 5), np.array([7, 2])]),
+    "affine_grid": (lambda b, t, s: b.AffineGrid(t, s, align_corners=1), [_f(2, 2, 3), np.array([2, 3, 4, 5])]),
+    "blocks": (lambda b, x: (
+        b.Col2Im(x, b.ints(7, 6), b.ints(2, 3), strides=[2, 1], pads=[1, 0, 0, 1], dilations=[1, 2]),),
+        [_f(2, 12, 12)]),
+    "last_places": (lambda b, x: (
+        b.ArgMax(x, axis=1, select_last_index=1), b.ArgMin(x, axis=-1, keepdims=0, select_last_index=1)),
+        [np.round(_f(3, 9))]),
+    "steps_of_16_bits": (lambda b, x: _steps(b, x, np.int16, axis=1), [_f(3, 4) * 90]),
+    "steps_by_blocks": (lambda b, x: _steps(b, x, np.uint8, axis=1, block_size=2), [_f(3, 4) * 90]),
+    "steps_by_channels": (lambda b, x: _steps(b, x, np.int8, axis=0), [_f(3, 4) * 90]),
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (

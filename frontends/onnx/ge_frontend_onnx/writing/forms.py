@@ -194,6 +194,14 @@ def _reshape(form: Form, node: Node) -> None:
             raise InexpressibleError("Reshape to a size of 0 is not sayable in this opset")
 
 
+@below(18, "Resize")
+def _resize_axes(form: Form, node: Node) -> None:
+    """All axes in order need not be named."""
+    x = node.inputs[0]
+    if x is not None and x.type.shape is not None and form.attrs.get("axes") == tuple(range(x.rank)):  # type: ignore[union-attr]
+        form.attrs.pop("axes")
+
+
 @below(13, "Resize")
 def _resize(form: Form, node: Node) -> None:
     """Region and scales must be there; they are empty when they are not meant."""

@@ -83,7 +83,7 @@ def solve(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
         else _matrices(b, widened(b, x), sizes)
         for x in (a, right)
     ]
-    return [cast(b, _reshaped(b, _solved(b, *sides, sizes), y.shape, sizes), y.dtype)]
+    return [cast(b, _reshaped(b, _solved(b, sides[0], sides[1], sizes), y.shape, sizes), y.dtype)]
 
 
 @lowers("ge.Cholesky")

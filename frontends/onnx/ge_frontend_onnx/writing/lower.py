@@ -17,9 +17,14 @@ from ge_core.plugins.unsupported import Unsupported
 from . import (  # noqa: F401  they register their lowerings
     bits,
     linear_algebra,
+    movement,
     next_after,
     pool,
+    quantise,
     random,
+    reductions,
+    resize,
+    sampling,
     scans,
     scattered,
     search,
@@ -90,15 +95,24 @@ def _rewrite(node: Node, opset: int, sizes: Sizes, reason: InexpressibleError) -
     if reason.types:
         widened = _widened(b, node, opset, reason)
         if widened is not None:
-            replace_node(node, widened)
+            _replace(node, widened)
             return
     rule, decomposition = LOWERINGS.get(node.op), DECOMPOSITIONS.get(node.op)
     if rule is not None:
-        replace_node(node, list(rule(b, node, sizes)))
+        _replace(node, rule(b, node, sizes))
     elif decomposition is not None:
-        replace_node(node, list(decomposition(b, node)))
+        _replace(node, decomposition(b, node))
     else:
         raise reason
+
+
+def _replace(node: Node, values: Sequence[Value]) -> None:
+    """Put values in the place of a node's. They take its types, whose sizes later nodes may ask for."""
+    for old, new in zip(node.outputs, values, strict=True):
+        known = isinstance(old.type, TensorType) and old.type.shape is not None
+        if new.producer is not None and known and isinstance(new.type, TensorType) and new.dtype == old.dtype:
+            new.type = old.type
+    replace_node(node, values)
 
 
 def _widened(b: Builder, node: Node, opset: int, reason: InexpressibleError) -> list[Value] | None:

@@ -119,8 +119,8 @@ def _means(b: Builder, x: Value, windows: Windows, sizes: Sizes) -> Value:
 @lowers("ge.AdaptivePool")
 def adaptive_pool(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """ONNX's pools where all windows have one size; else what each window holds is gathered, axis by axis."""
-    x, out = operand(node.inputs, 0), node.attrs["output_size"]
-    assert isinstance(out, tuple)
+    x = operand(node.inputs, 0)
+    out: Any = node.attrs["output_size"]
     rank, average = len(out), node.attrs["mode"] == "average"
     spatial = x.shape[x.rank - rank :]
     if len(node.outputs) == 1 and rank == x.rank - 2:

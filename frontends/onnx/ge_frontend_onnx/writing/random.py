@@ -82,11 +82,11 @@ def _uniform(b: Builder, seed: Value, offset: Value, count: Value, dtype: DType)
     if dtype == float64:
         low, high = _pairs(b, seed, offset, count)
         bits = b.Add(b.Mul(high, np.int64(1 << 21)), _over(b, low, np.int64(1 << 11)))
-        return b.Mul(b.Cast(bits, to=float64), b.constant(2.0**-53, float64))  # type: ignore[no-any-return]
+        return b.Mul(b.Cast(bits, to=float64), b.constant(2.0**-53, float64))
     words = _first(b, _words(b, seed, offset, count), count)
     kept = BITS[dtype.name]
     top = _over(b, words, np.int64(1 << (32 - kept)))
-    return b.Mul(b.Cast(top, to=float32), b.constant(2.0**-kept, float32))  # type: ignore[no-any-return]
+    return b.Mul(b.Cast(top, to=float32), b.constant(2.0**-kept, float32))
 
 
 def _normal(b: Builder, seed: Value, offset: Value, count: Value, dtype: DType) -> Value:
@@ -111,7 +111,7 @@ def _integers(b: Builder, seed: Value, offset: Value, count: Value, low: int, hi
         below, above = (b.Cast(v, to="uint64") for v in _pairs(b, seed, offset, count))
         whole = b.Add(b.Mul(above, np.uint64(1 << 32)), below)
         made = b.Cast(b.Mod(whole, b.constant(np.uint64(span))), to="int64")
-    return b.Add(made, np.int64(low))  # type: ignore[no-any-return]
+    return b.Add(made, np.int64(low))
 
 
 @lowers("ge.Random")

@@ -68,7 +68,9 @@ class Sizes:
             around.add(block)
             block = block.outer if isinstance(block, Region) else None
         for place in self._places.get(name, ()):
-            if place.after <= last and place.value.owner in around:
+            producer = place.value.producer
+            gone = producer is not None and producer.block is None  # rewritten since the places were noted
+            if place.after <= last and place.value.owner in around and not gone:
                 return place
         raise InexpressibleError(f"nothing before has the size {name}")
 
