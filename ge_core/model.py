@@ -143,11 +143,14 @@ class Entry:
 
     Attributes:
         is_single: whether it returns one tensor, in no structure.
+        direct: the executable's shortest way to run it on arrays, which returns None where they are not plain.
     """
 
     def __init__(self, model: CompiledModel, name: str, graph: Graph, signature: Signature) -> None:
         self.model, self.name, self.graph, self.signature = model, name, graph, signature
         self._plain = _plain_inputs(graph, signature)
+        direct = getattr(model.executable, "direct", None)
+        self.direct = None if direct is None or self._plain is None else direct(name)
         self.is_single = signature.outputs == Slot(0)
         if len(signature.input_names) != len(graph.inputs) or len(signature.output_names) != len(graph.outputs):
             raise InputError(
@@ -242,6 +245,10 @@ class Session:
             InputError: the arguments do not fit.
             ExecutionError: a step failed, or there is not enough memory.
         """
+        if entry.direct is not None and not kwargs:
+            outputs = entry.direct(args)
+            if outputs is not None:
+                return outputs[0] if entry.is_single else entry.signature.unflatten(outputs)
         owner: Owner | None = None
         arrays = entry.plain(args, kwargs)
         if arrays is None:

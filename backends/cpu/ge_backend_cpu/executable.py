@@ -9,6 +9,7 @@ import numpy as np
 
 from ge_backend_cpu.branching import BranchingPlan, sections_of
 from ge_backend_cpu.context import Context, address_of, packed_input, raise_status, walk_table
+from ge_backend_cpu.direct import Call, direct_call
 from ge_backend_cpu.image import Mapped
 from ge_backend_cpu.places import External, Places, PreparedKey
 from ge_backend_cpu.profile import kernel_time
@@ -170,6 +171,11 @@ class CpuExecutable:
     def profile(self, inputs: Sequence[Any], states: StateStore, entry: str = "main") -> list[StepTime]:
         """Run once and say how long each step took; steps of loops appear once per round."""
         return self._entry(entry).profile(inputs, states)
+
+    def direct(self, entry: str) -> Call | None:
+        """The shortest way to run an entry, where there is one (see `direct_call`)."""
+        found = self._entry(entry).straight
+        return None if found is None else direct_call(found)
 
     def _entry(self, name: str) -> Entry:
         if name not in self.entries:

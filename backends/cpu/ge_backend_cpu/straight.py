@@ -137,6 +137,12 @@ class StraightPlan:
 
     Args:
         steps: of `straight_steps(plan)`.
+
+    Attributes:
+        fixed: shapes of the inputs, placement and table where no size is free.
+        small: shapes and element types of the outputs where all of them are small and in the caller's memory.
+        bound: the bases that every call sets.
+        poisons: whether memory is filled before every call.
     """
 
     def __init__(
@@ -155,7 +161,7 @@ class StraightPlan:
         if plan.memory is not None and set(plan.example) == {s.name for s in plan.symbols}:
             self.placer.keep([plan.example[s.name] for s in plan.symbols], plan.memory)
         self._contexts: list[Context] = []
-        self._poison = os.environ.get("GE_POISON", "0") not in ("", "0")
+        self.poisons = os.environ.get("GE_POISON", "0") not in ("", "0")
         self._readers = {i: self._reader(o.value) for i, o in enumerate(plan.outputs) if o.buffer < 0}
         self._writes = [
             (plan.states[i].name, self._reader(plan.states[i].write))
@@ -164,14 +170,14 @@ class StraightPlan:
         ]
         self._damages = any(state.in_place for state in plan.states)
         self._dtypes = [_tensor(plan, o.value).dtype.numpy for o in plan.outputs]
-        self._bound = _Externals(plan, places)
-        self._fixed: tuple[list[tuple[int, ...]], Placement, Table] | None = None
-        self._small: list[tuple[tuple[int, ...], np.dtype]] | None = None
+        self.bound = _Externals(plan, places)
+        self.fixed: tuple[list[tuple[int, ...]], Placement, Table] | None = None
+        self.small: list[tuple[tuple[int, ...], np.dtype]] | None = None
         if not plan.symbols and not self.binder.bindings:
             placement = self.placer.at(())
             shapes = [placement.shapes[v] or () for v in plan.inputs]
-            self._fixed = shapes, placement, self.series.table(placement, placement.env)
-            self._small = self._small_outputs(placement)
+            self.fixed = shapes, placement, self.series.table(placement, placement.env)
+            self.small = self._small_outputs(placement)
 
     def prepare(self, inputs: Sequence[Any]) -> tuple[Placement, Table]:
         """Placement and table for the shapes of some inputs.
@@ -181,8 +187,8 @@ class StraightPlan:
             SizeBoundError: something cannot be computed for these sizes.
         """
         shapes = [x.shape for x in inputs]
-        if self._fixed is not None and shapes == self._fixed[0]:
-            return self._fixed[1], self._fixed[2]
+        if self.fixed is not None and shapes == self.fixed[0]:
+            return self.fixed[1], self.fixed[2]
         placement = self.placer.at(self.binder.values(shapes))
         if placement.impossible:
             self._refuse(placement)
@@ -215,9 +221,9 @@ class StraightPlan:
             context.use(table)
             context.take_arena(placement.memory.size)
         outputs = self._outputs(placement)
-        if self._poison:
+        if self.poisons:
             _poison(context.arena, outputs)
-        kept = self._bound.fill(context.bases, inputs, outputs, states)
+        kept = self.bound.fill(context.bases, inputs, outputs, states)
         try:
             run_table(context, table)
             if self._readers or self._writes:
@@ -238,8 +244,8 @@ class StraightPlan:
             raise_status(self.plan, self.steps, table, code)
 
     def _outputs(self, placement: Placement) -> list[Any]:
-        if self._small is not None and self._fixed is not None and placement is self._fixed[1]:
-            return [np.empty(shape, dtype) for shape, dtype in self._small]
+        if self.small is not None and self.fixed is not None and placement is self.fixed[1]:
+            return [np.empty(shape, dtype) for shape, dtype in self.small]
         found: list[Any] = []
         for output, dtype in zip(self.plan.outputs, self._dtypes, strict=True):
             shape = placement.shapes[output.value]

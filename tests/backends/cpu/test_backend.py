@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import ge_core
 from ge_backend_cpu.backend import CpuBackend
 from ge_backend_cpu.isa import host
-from ge_core.errors import BackendError, OptionError
+from ge_core.errors import BackendError, IndexRangeError, InputError, OptionError
 from ge_core.ir import Builder, Graph
 from ge_core.plugins import host as plugins
 
@@ -70,3 +72,44 @@ def test_sequences_through_a_branch_are_left_to_the_host() -> None:
     (only,) = model(np.array(True), ones)
     assert np.array_equal(only, [2, 2, 2])
     assert len(model(np.array(False), ones)) == 2
+
+
+def test_direct_calls_take_plain_arrays_alone_and_all_others_go_the_long_way() -> None:
+    g = Graph()
+    b = Builder(g)
+    x, i = b.input("x", "float32", (3, 4)), b.input("i", "int64", (2,))
+    b.outputs(b.Gather(x, i, axis=0), b.Neg(x))
+    model = ge_core.compile(g, options={"num_threads": 1})
+    direct = model.entries["main"].direct
+    assert direct is not None
+    table = np.arange(12, dtype=np.float32).reshape(3, 4)
+    rows = np.array([2, 0])
+    for _ in range(3):
+        found = direct((table, rows))
+        assert found is not None
+        assert np.array_equal(found[0], table[rows]) and np.array_equal(found[1], -table)
+    wide = np.repeat(table, 2, axis=1)[:, ::2]
+    for args in ((table,), (wide, rows), (table.tolist(), rows), (table, rows.astype(np.int32)), (table[:2], rows)):
+        assert direct(args) is None
+    for given in (wide, table.T.copy().T):
+        assert np.array_equal(model(given, rows)[0], table[rows])
+    for _ in range(2):
+        with pytest.raises(IndexRangeError, match="Gather"):
+            model(table, np.array([2, 3]))
+    with pytest.raises(InputError):
+        model(table[:2], rows)
+    results = [direct((table, rows)) for _ in range(2)]
+    assert results[0] is not None and results[1] is not None
+    assert not np.shares_memory(results[0][0], results[1][0]), "every call has its own results"
+
+
+def test_direct_calls_from_many_threads() -> None:
+    model = ge_core.compile(doubled(), options={"num_threads": 2})
+    assert model.entries["main"].direct is not None
+
+    def call(k: int) -> bool:
+        x = np.full(3, k, np.float32)
+        return all(np.array_equal(model(x), x + x) for _ in range(200))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(8)))
