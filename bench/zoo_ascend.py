@@ -245,6 +245,7 @@ def _on_target(
         row["said"] = [str(f) for f in errors[:5]]
     guess = estimate(lowered.program, figures(target), _sizes(graph, arrays))
     row["milliseconds"], row["bound"] = round(1e3 * guess.seconds, 4), guess.bound
+    row["activations"] = guess.activations
     return row, _run(import_air(model).graph, arrays) if run and not errors else []
 
 

@@ -1,7 +1,9 @@
 """Estimates from public figures of the chips: a roofline per operator.
 
-The time of an operator is the largest of its arithmetic over the peak of its unit, its bytes over the memory
-bandwidth, and the cost of starting it. Nothing here was measured on a device.
+The time of an operator is the largest of its arithmetic over the peak of its unit, its bytes over the bandwidth of
+where they are, and the cost of starting it. The cube unit works on blocks of 16: sizes that it multiplies count as
+the next multiple. Weights come from memory; activations too, unless all that live at once fit into the second-level
+cache. No kernel reaches its unit's peak, so that a time is a lower bound. Nothing here was measured on a device.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ class ChipFigures:
     Attributes:
         peak: operations per second of the cube unit by element type.
         vector: operations of 16 bits per second of the vector units.
+        cache, cache_read, cache_write: bytes of the second-level cache, bytes per second from and to it.
     """
 
     name: str
@@ -48,6 +51,9 @@ class ChipFigures:
     memory_bandwidth: float
     launch: float
     memory: int
+    cache: int
+    cache_read: float
+    cache_write: float
     raw: Mapping[str, Any] = field(default_factory=dict)
 
     def cube(self, dtype: str) -> float:
@@ -73,6 +79,7 @@ class ModelEstimate:
 
     Attributes:
         weights, activations: bytes; activations is the largest sum of live results in the order of the file.
+        cached: whether the activations stay in the second-level cache.
     """
 
     chip: ChipFigures
@@ -80,6 +87,7 @@ class ModelEstimate:
     weights: int = 0
     activations: int = 0
     unfused: float = 0.0
+    cached: bool = False
 
     @property
     def seconds(self) -> float:
@@ -105,11 +113,20 @@ def _data() -> dict[str, Any]:
 def figures(name: str) -> ChipFigures:
     """The figures of a target."""
     row = _data()[name]
-    return ChipFigures(name, row["peak"], row["vector"], row["memory_bandwidth"], row["launch"], row["memory"], row)
+    read, write = (1e6 * row["clock"] * row["cores"] * rate for rate in row["l2_rates"])
+    return ChipFigures(
+        name, row["peak"], row["vector"], row["memory_bandwidth"], row["launch"], row["memory"], 1024 * row["l2"], read,
+        write, row,
+    )  # fmt: skip
 
 
 def estimate(
-    program: Program, chip: ChipFigures, sizes: Mapping[str, int] | None = None, *, fusion: bool = True
+    program: Program,
+    chip: ChipFigures,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    fusion: bool = True,
+    reuse: bool = True,
 ) -> ModelEstimate:
     """Estimate a program.
 
@@ -117,9 +134,12 @@ def estimate(
         sizes: values of symbols; others take the least that is allowed, at least 1.
         fusion: pointwise operators that follow a product or another of them are part of its kernel, as the
             compiler's buffer fusion makes them: they add no traffic of their own for the result in between.
+        reuse: memory of results that are no longer needed is used again, so that a small model stays in the cache.
     """
     result = ModelEstimate(chip)
     env = dict(sizes or {})
+    result.activations = _live(program, env)
+    result.cached = reuse and result.activations <= chip.cache
     readers: dict[object, int] = {}
     for op in program.root.ops:
         for _, out in op.inputs:
@@ -130,10 +150,9 @@ def estimate(
         if op.type in NO_KERNEL or _folded(op):
             continue
         joined = fusion and _joins(op, readers)
-        row = _row(op, chip, env, joined=joined)
+        row = _row(op, chip, env, joined=joined, cached=result.cached)
         result.rows.append(row)
-        result.unfused += _row(op, chip, env, joined=False).seconds
-    result.activations = _live(program, env)
+        result.unfused += _row(op, chip, env, joined=False, cached=result.cached).seconds
     return result
 
 
@@ -156,11 +175,15 @@ _FUSABLE = frozenset(
 )  # fmt: skip
 
 
-def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool) -> Estimate:
-    ins = [_bytes(out.value.type, env) for _, out in op.inputs]
-    moved = float(sum(ins) + sum(_bytes(out.value.type, env) for out in op.outs))
-    if joined:
-        moved = float(sum(ins[1:]))
+def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cached: bool) -> Estimate:
+    fed = [out for _, out in (op.inputs[1:] if joined else op.inputs)]
+    weights = sum(_bytes(out.value.type, env) for out in fed if out.op.type in ("Const", "FileConstant"))
+    read = sum(_bytes(out.value.type, env) for out in fed) - weights
+    written = 0 if joined else sum(_bytes(out.value.type, env) for out in op.outs)
+    moved = float(weights + read + written)
+    memory = moved / chip.memory_bandwidth
+    if cached:
+        memory = weights / chip.memory_bandwidth + read / chip.cache_read + written / chip.cache_write
     kind = op.outs[0].value.type if op.outs else None
     operations, speed = 0.0, chip.vector
     if op.type in _MATRIX or op.type in _ATTENTION:
@@ -171,7 +194,7 @@ def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool) -> 
         elements = max([_elements(kind, env), *(_elements(o.value.type, env) for _, o in op.inputs)])
         wide = 2 if kind.dtype.bits == 32 else 1
         operations = float(elements * _POINTWISE_COST.get(op.type, 1) * wide)
-    compute, memory = operations / speed, moved / chip.memory_bandwidth
+    compute = operations / speed
     launch = 0.0 if joined else chip.launch
     seconds = max(compute, memory, launch)
     bound: Bound = "compute" if seconds == compute else "memory" if seconds == memory else "launch"
@@ -184,20 +207,34 @@ def _folded(op: Op) -> bool:
 
 
 def _matrix_operations(op: Op, env: Mapping[str, int]) -> float:
-    """Multiplies and adds of a product: two for each element of the result and each term of its sum."""
-    result = _elements(op.outs[0].value.type, env)
+    """Multiplies and adds of a product of [rows, depth] and [depth, columns], in blocks of the cube unit."""
     ports = dict(op.inputs)
+    out = _sizes(op.outs[0].value.type, env)
     if op.type in _ATTENTION:
         key = ports.get("key") or ports["key0"]
-        return 4.0 * _elements(op.outs[0].value.type, env) * _sizes(key.value.type, env)[-2]
+        length, width = _sizes(key.value.type, env)[-2:]
+        return 4.0 * _product(out[:-2]) * _blocks(out[-2]) * _blocks(length) * _blocks(width)
     if "filter" in ports:
-        sizes = _sizes(ports["filter"].value.type, env)
-        if op.type.endswith("Transpose"):
-            return 2.0 * _elements(ports["x"].value.type, env) * _product(sizes[1:])
-        return 2.0 * result * _product(sizes[1:])
+        filters = _sizes(ports["filter"].value.type, env)
+        turned = op.type.endswith("Transpose")
+        places = _sizes(ports["x"].value.type, env) if turned else out
+        groups = int(op.attrs.get("groups", 1))
+        ins, outs = (filters[0] // groups, filters[1]) if turned else (filters[1], filters[0] // groups)
+        together = max(1, min(groups, _BLOCK // max(ins, 1)))
+        kernel = _product(filters[2:])
+        columns = -(-groups // together) * _blocks(outs * together)
+        return 2.0 * _blocks(places[0] * _product(places[2:])) * _blocks(ins * together) * kernel * columns
     sizes = _sizes((ports.get("x1") or ports["x"]).value.type, env)
     swapped = op.attrs.get("transpose_x1") or op.attrs.get("adj_x1")
-    return 2.0 * result * sizes[-2 if swapped else -1]
+    return 2.0 * _product(out[:-2]) * _blocks(out[-2]) * _blocks(out[-1]) * _blocks(sizes[-2 if swapped else -1])
+
+
+_BLOCK = 16
+"""Rows, depth and columns of what the cube unit multiplies at once; narrow groups of a convolution share a block."""
+
+
+def _blocks(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
 
 
 def _product(sizes: list[int]) -> int:
@@ -264,10 +301,12 @@ def describe(found: ModelEstimate, *, most: int = 15) -> str:
         entry[1] += row.seconds
     joined = sum(row.fused for row in found.rows)
     title = f"estimate for {chip.name} from public figures (not measured)"
+    where = "they stay in the second-level cache" if found.cached else "they go through memory"
     lines = [
         f"{title}: {1e3 * found.seconds:.3f} ms, bound by {found.bound}",
         f"  without fusion {1e3 * found.unfused:.3f} ms; {len(found.rows)} kernels, {joined} of them part of another",
-        f"  weights {found.weights / 2**20:.1f} MiB, activations {found.activations / 2**20:.1f} MiB at most",
+        f"  weights {found.weights / 2**20:.1f} MiB, activations {found.activations / 2**20:.1f} MiB at most, {where}",
+        "  a lower bound: every kernel at the peak of its unit, in blocks of 16 on the cube unit",
         f"  peak {max(chip.peak.values()) / 1e12:.0f} T operations/s, memory {chip.memory_bandwidth / 1e9:.0f} GB/s",
         "  operators by time:",
     ]

@@ -178,6 +178,27 @@ def test_fusion_saves_what_a_pointwise_operator_would_move() -> None:
     assert found.seconds < found.unfused
 
 
+def test_the_cube_unit_works_on_blocks_of_16() -> None:
+    def conv(inputs: int, outputs: int, group: int) -> float:
+        shapes = (1, inputs, 8, 8), (outputs, inputs // group, 1, 1)
+        graph = graph_of(lambda b, x, w: b.Conv(x, w, group=group), *[("float16", shape) for shape in shapes])
+        return estimate(lowered(graph).program, figures("ascend910b")).rows[0].operations
+
+    assert conv(3, 8, 1) == conv(16, 16, 1) == 2 * 64 * 16 * 16
+    assert conv(32, 32, 32) == 2 * 64 * 16 * 32  # sixteen channels share a block, of which the diagonal counts
+    assert conv(32, 64, 2) == 2 * 64 * 16 * 64
+    product = graph_of(lambda b, x, y: b.MatMul(x, y), ("float16", (1, 17)), ("float16", (17, 33)))
+    assert estimate(lowered(product).program, figures("ascend910b")).rows[0].operations == 2 * 16 * 32 * 48
+
+
+def test_activations_that_fit_stay_in_the_cache() -> None:
+    wide = graph_of(lambda b, x: b.Exp(b.Neg(x)), ("float16", (1024, 8192)))
+    program = lowered(wide).program
+    near, far = (estimate(program, figures("ascend910b"), reuse=reuse) for reuse in (True, False))
+    assert near.cached and not far.cached and near.seconds < far.seconds
+    assert not estimate(program, figures("ascend310p")).cached
+
+
 def test_sizes_of_a_call_are_used() -> None:
     graph = graph_of(lambda b, x, y: b.MatMul(x, y), ("float16", ("n", 512)), ("float16", (512, 512)))
     program = lowered(graph).program
