@@ -165,6 +165,12 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "steps_of_16_bits": (lambda b, x: _steps(b, x, np.int16, axis=1), [_f(3, 4) * 90]),
     "steps_by_blocks": (lambda b, x: _steps(b, x, np.uint8, axis=1, block_size=2), [_f(3, 4) * 90]),
     "steps_by_channels": (lambda b, x: _steps(b, x, np.int8, axis=0), [_f(3, 4) * 90]),
+    "running_products_of_the_call": (lambda b, x, axis: b.CumProd(x, axis), [_f(2, 3, 4), np.array(-1)]),
+    "remainders": (lambda b, x, y: b.Mod(x, y), [_f(9), _f(9)]),
+    "choice_of_large": (lambda b, x, y: b.Where(b.Less(x, y), x, y),
+                        [_bits.astype(np.uint64), _bits[::-1].astype(np.uint64)]),
+    "bits_of_integers": (lambda b, x: (b.BitCast(x, to="uint64"), b.BitCast(b.Cast(x, to="uint8"), to="int8")),
+                         [_bits]),
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (

@@ -70,6 +70,17 @@ def declared(op: str, opset: int) -> defs.OpSchema | None:
 _NOWHERE = frozenset({"Swish"})
 
 
+_BYTES = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
+
+
+def _is_not_run(node: Node, wanted: defs.OpSchema) -> bool:
+    """Whether ONNX Runtime 1.32 lacks a form whose meaning other nodes have."""
+    types = {v.dtype.name for v in (*node.inputs, *node.outputs) if v is not None and isinstance(v.type, TensorType)}
+    if node.op in ("QuantizeLinear", "DequantizeLinear"):
+        return wanted.since_version > 25 and bool(types & _BYTES)
+    return node.op == "Where" and "uint64" in types
+
+
 def form_of(node: Node, opset: int) -> Form:
     """The node as the opset writes it.
 
@@ -79,6 +90,8 @@ def form_of(node: Node, opset: int) -> Form:
     wanted = None if node.op.startswith("ge.") or node.op in _NOWHERE else declared(node.op, opset)
     if wanted is None:
         raise InexpressibleError(f"opset {opset} has no {node.op}")
+    if _is_not_run(node, wanted):
+        raise InexpressibleError(f"ONNX Runtime has no {node.op} of opset {wanted.since_version}")
     form = Form(node.op, list(node.inputs), _spoken(node, wanted))
     for limit, rewrite in _OLDER.get(node.op, ()):
         if opset < limit:
@@ -274,6 +287,12 @@ def _pow(form: Form, node: Node) -> None:
     base, exponent = node.inputs
     if base is not None and exponent is not None and base.dtype != exponent.dtype:
         raise InexpressibleError(f"Pow of {base.dtype} by {exponent.dtype} is not sayable in this opset")
+
+
+@below(28, "Mod")
+def _mod(form: Form, node: Node) -> None:
+    if node.output.dtype.is_float and not node.attrs.get("fmod", 0):
+        raise InexpressibleError("a remainder of floats with the divisor's sign is not sayable in this opset")
 
 
 @below(18, "ScatterElements", "ScatterND")

@@ -136,6 +136,30 @@ def power(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return [b.Cast(b.Where(b.Less(left, np.int64(0)), below, total), to=x.dtype)]
 
 
+@lowers("Mod")
+def remainder(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Below 28 of floats by the remainder that has the dividend's sign."""
+    return pointwise(b, node, sizes)
+
+
+@lowers("Where")
+def where(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Of uint64 by way of int64, which holds the same bits."""
+    mask, x, y = (_input(node, i) for i in range(3))
+    if x.dtype.name != "uint64":
+        raise InexpressibleError(f"Where of {x.dtype}")
+    return [b.Cast(b.Where(mask, b.Cast(x, to="int64"), b.Cast(y, to="int64")), to=x.dtype)]
+
+
+@lowers("BitCast")
+def bit_cast(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Below 26 between integers of one width, whose bits a cast keeps."""
+    x, dtype = _input(node, 0), node.output.dtype
+    if not (x.dtype.is_integer or x.dtype.kind == "bool") or not dtype.is_integer:
+        raise InexpressibleError(f"the bits of {x.dtype} as {dtype}: this opset has no BitCast")
+    return [b.Cast(x, to=dtype)]
+
+
 @lowers("Trilu")
 def trilu(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """Below 14 by comparing rows with columns."""

@@ -68,10 +68,10 @@ def col2im(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     attrs = {k: node.attrs[k] for k in ("strides", "pads", "dilations") if k in node.attrs}
     strides, dilations = (attrs.get(k, (1,) * rank) for k in ("strides", "dilations"))
     pads: tuple[int, ...] = attrs.get("pads", (0,) * (2 * rank))  # type: ignore[assignment]
-    spans = [int(d) * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]  # type: ignore[arg-type, call-overload]
+    spans = [int(d) * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]  # type: ignore[arg-type]
     room = [n + pads[i] + pads[rank + i] - spans[i] for i, n in enumerate(image)]
-    counts = [dims.floordiv(r, int(s)) + 1 for r, s in zip(room, strides, strict=True)]  # type: ignore[arg-type, call-overload]
-    rest = [dims.mod(r, int(s)) for r, s in zip(room, strides, strict=True)]  # type: ignore[arg-type, call-overload]
+    counts = [dims.floordiv(r, int(s)) + 1 for r, s in zip(room, strides, strict=True)]  # type: ignore[arg-type]
+    rest = [dims.mod(r, int(s)) for r, s in zip(room, strides, strict=True)]  # type: ignore[arg-type]
     if not all(isinstance(r, int) for r in rest):
         raise InexpressibleError("Col2Im with strides over sizes that are not known")
     shape = b.Concat([sizes.vector(b, n) for n in (x.shape[0], x.shape[1], *counts)], axis=0)

@@ -1,4 +1,4 @@
-"""Steps of quantisation in opsets that lack their element types, axes or blocks: as the arithmetic that they stand for."""
+"""Quantisation in opsets that lack its element types, axes or blocks: as the arithmetic that it stands for."""
 
 from __future__ import annotations
 

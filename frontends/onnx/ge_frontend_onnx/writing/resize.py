@@ -43,7 +43,7 @@ def resize(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
         zero, one = b.constant(np.zeros(1), roi.dtype), b.constant(np.ones(1), roi.dtype)
         ends = [all_axes(roi, [value] * x.rank, k * len(axes)) for k, value in enumerate((zero, one))]
         roi = b.Concat(ends, axis=0)
-    scales = all_axes(node.input(2), [b.constant(np.float32([1]))] * x.rank)
+    scales = all_axes(node.input(2), [b.constant(np.array([1], np.float32))] * x.rank)
     wanted = all_axes(node.input(3), [b.Shape(x, start=i, end=i + 1) for i in range(x.rank)])
     return [b.Resize(x, roi, scales, wanted, **given)]
 
@@ -78,7 +78,7 @@ def _matrix(node: Node, size: int, out: int, scale: float | None) -> np.ndarray:
     inner = Builder(Graph("filter"))
     unit = inner.input("unit", "float64", (size, size))
     attrs = {k: v for k, v in node.attrs.items() if k not in ("axes", "keep_aspect_ratio_policy")}
-    scales = None if scale is None else inner.constant(np.float32([scale]))
+    scales = None if scale is None else inner.constant(np.array([scale], np.float32))
     wanted = inner.ints(out) if scale is None else None
     inner.outputs(inner.Resize(unit, None, scales, wanted, axes=[1], **attrs))
     made: np.ndarray = interpret(inner.graph, [np.eye(size)])[0][0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,9 +150,37 @@ def log_cumulative_sum_exp(b: Builder, node: Node, sizes: Sizes) -> Sequence[Val
 
 @lowers("CumProd")
 def cumulative_product(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """A Scan along the axis, which must be known; of float32 in float64."""
-    x, axis = operand(node.inputs, 0), constant_ints(node.input(1), "the axis of CumProd")[0]
-    axis %= x.rank
+    """A Scan along the axis; of float32 in float64."""
+    x = operand(node.inputs, 0)
+    return [
+        by_cases(
+            b, operand(node.inputs, 1), x.rank, f"the axis of {node.op}",
+            lambda r, axis: _running_product(r, node, x, axis, sizes),
+        )
+    ]  # fmt: skip
+
+
+def by_cases(b: Builder, axis: Value, rank: int, what: str, make: Callable[[Builder, int], Value]) -> Value:
+    """What `make` builds for an axis that may come with the call: an If for each axis but the last."""
+    try:
+        return make(b, constant_ints(axis, what)[0] % rank)
+    except InexpressibleError:
+        pass
+    at = b.Mod(b.Reshape(axis, b.constant(np.zeros(0, np.int64))), b.constant(rank, axis.dtype))
+
+    def case(r: Builder, k: int) -> Value:
+        if k == rank - 1:
+            return make(r, k)
+        made: Value = r.If(
+            r.Equal(at, r.constant(k, axis.dtype)),
+            then_branch=lambda t: [make(t, k)], else_branch=lambda e: [case(e, k + 1)],
+        )  # fmt: skip
+        return made
+
+    return case(b, 0)
+
+
+def _running_product(b: Builder, node: Node, x: Value, axis: int, sizes: Sizes) -> Value:
     wide = DType.of("float64") if x.dtype.is_float else x.dtype
     start = b.Expand(b.constant(1, wide), _without(b, x, axis, sizes))
     exclusive, back = node.attrs.get("exclusive", 0), [int(bool(node.attrs.get("reverse", 0)))]
@@ -165,7 +193,7 @@ def cumulative_product(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
         [start, cast(b, x, wide)], num_scan_inputs=1, scan_input_axes=[axis], scan_output_axes=[axis],
         scan_input_directions=back, scan_output_directions=back, body=body,
     )  # fmt: skip
-    return [cast(b, y, x.dtype)]
+    return cast(b, y, x.dtype)
 
 
 def _without(b: Builder, x: Value, axis: int, sizes: Sizes) -> Value:
