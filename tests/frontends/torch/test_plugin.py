@@ -47,6 +47,12 @@ def test_the_original_runs_for_inference_and_keeps_its_modes():
     assert [module.training for module in model] == [True, True, False]
 
 
+def test_the_original_takes_arrays_as_tensors():
+    plugin = host().frontend("torch")
+    twice = plugin.run_original(torch.nn.Identity(), [{"x": np.ones(2, np.float32)}], {})["x"]
+    assert torch.equal(twice, torch.ones(2))
+
+
 def test_the_original_of_a_program_and_of_nothing_callable():
     module = torch.nn.Linear(2, 3)
     program = torch.export.export(module, (torch.ones(1, 2),))
