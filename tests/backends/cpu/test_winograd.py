@@ -45,12 +45,12 @@ def layer(x: tuple[Any, ...], w: tuple[int, ...], **attrs: Any) -> Graph:
     return g
 
 
-@pytest.mark.parametrize("outputs", [2, 4])
-def test_transforms_are_exact_on_paper(outputs: int) -> None:
-    bt, g, at = Form(outputs).matrices()
-    d, w = RNG.standard_normal((outputs + 2, outputs + 2)), RNG.standard_normal((3, 3))
+@pytest.mark.parametrize("form", [Form(2), Form(4), Form(2, 2)])
+def test_transforms_are_exact_on_paper(form: Form) -> None:
+    bt, g, at = form.matrices()
+    d, w = RNG.standard_normal((form.points, form.points)), RNG.standard_normal((3, 3))
     got = at @ ((g @ w @ g.T) * (bt @ d @ bt.T)) @ at.T
-    windows = np.lib.stride_tricks.sliding_window_view(d, (3, 3))
+    windows = np.lib.stride_tricks.sliding_window_view(d, (3, 3))[:: form.stride, :: form.stride]
     assert np.abs(got - np.einsum("yxkl,kl->yx", windows, w)).max() < 1e-13
 
 
@@ -70,6 +70,27 @@ def test_tails(only: Any, x: tuple[int, ...], w: tuple[int, ...], pads: list[int
     only(outputs)
     plan = check(layer(x, w, pads=pads), [[data(*x)]], isa=isa)
     assert f"winograd{outputs}.fused" in kernels(plan)
+
+
+@pytest.mark.parametrize("isa", widths())
+@pytest.mark.parametrize(
+    "x, w, pads",
+    [
+        ((1, 32, 9, 10), (24, 32, 3, 3), [1, 1, 1, 1]),
+        ((2, 17, 41, 38), (40, 17, 3, 3), [1, 2, 0, 1]),
+        ((1, 16, 3, 70), (16, 16, 3, 3), [2, 0, 2, -1]),
+        ((0, 16, 9, 9), (16, 16, 3, 3), [0, 0, 0, 0]),
+    ],
+)
+def test_stride_2(only: Any, x: tuple[int, ...], w: tuple[int, ...], pads: list[int], isa: str) -> None:
+    only(2)
+    plan = check(layer(x, w, pads=pads, strides=[2, 2]), [[data(*x)]], isa=isa)
+    assert "winograd2.stride2.fused" in kernels(plan)
+
+
+def test_other_strides_are_left_to_others() -> None:
+    g = layer((1, 64, 57, 57), (64, 64, 3, 3), strides=[2, 1])
+    assert not [name for name in kernels(plan_of(g)) if "winograd" in name]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -93,6 +114,7 @@ def test_precision_decides() -> None:
 def test_error_of_weights() -> None:
     smooth = data(32, 32, 3, 3)
     assert error(smooth, Form(2)) < error(smooth, Form(4)) < winograd.ALLOWED
+    assert error(smooth, Form(2, 2)) < 1e-6
     # a tap that outweighs the others by far costs their digits
     steep = np.zeros((16, 16, 3, 3), np.float32)
     steep[:, :, 0, 0], steep[:, :, 1, 1] = 1e-6, 1.0

@@ -15,7 +15,7 @@ from ge_backend_cpu.contract.finish import Finish, tile
 from ge_backend_cpu.contract.micro import Run, balanced, fetched_bytes, tile_at
 from ge_backend_cpu.contract.product import FAMILY, MOST_ROWS, Product
 from ge_backend_cpu.contract.tile import PANEL, Shape, shapes
-from ge_backend_cpu.contract.walk import Row, over_taps, rows_of
+from ge_backend_cpu.contract.walk import Row, at_tap, over_taps, rows_of
 from ge_backend_cpu.emit import Function, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
@@ -33,14 +33,19 @@ class _Part:
     """A part of a deep run.
 
     Attributes:
-        first: where it begins in the run.
-        is_last: whether no other follows.
+        first: where it begins in the run of its tap.
+        length: its elements.
+        is_first, is_last: whether there is none before it, or behind it.
         waiting: the sums of the parts before.
+        tap: places of its tap in the kernel.
     """
 
     first: Value
+    length: Value
+    is_first: Value
     is_last: Value
     waiting: Value
+    tap: tuple[Value, ...] = ()
 
     def of_tile(self, f: Function, number: Value, shape: Shape, element: DType) -> _Part:
         """The part with the sums of one tile."""
@@ -128,13 +133,28 @@ class _Emitter:
             self._part(shape, start, stop, panel, panels, following, None)
             return
         waiting = self._waiting(shape)
-        with f.loop(0, p["k"], p["depth"]) as part:
-            end = f.add(part.index, p["depth"])
-            own = [f.at(pointer, f.mul(part.index, PANEL), self.b_type) for pointer in panels]
-            after = f.at(panels[0], f.mul(end, PANEL), self.b_type)
-            is_last = f.compare("<=", p["k"], end)
-            further = f.b.select(is_last, following, after)
-            self._part(shape, start, stop, panel, own, further, _Part(part.index, is_last, waiting))
+
+        def one(first: Value, length: Value, number: Value, count: Value, tap: tuple[Value, ...]) -> None:
+            """The part that begins at an element of the panels; what is read next lies behind it."""
+            at = f.add(f.mul(number, p["k"]), first)
+            own = [f.at(pointer, f.mul(at, PANEL), self.b_type) for pointer in panels]
+            after = f.at(panels[0], f.mul(f.add(at, length), PANEL), self.b_type)
+            is_last = f.eq(f.add(at, length), f.mul(count, p["k"]))
+            part = _Part(first, length, f.eq(at, 0), is_last, waiting, tap)
+            self._part(shape, start, stop, panel, own, f.b.select(is_last, following, after), part)
+
+        def taps(axis: int, number: Value, count: Value, places: tuple[Value, ...]) -> None:
+            if axis < self.product.taps:
+                size = p[f"taps{axis}"]
+                with f.loop(0, size) as place:
+                    further = f.add(f.mul(number, size), place.index)
+                    taps(axis + 1, further, f.mul(count, size), (*places, place.index))
+                return
+            with f.loop(0, p["k"], p["depth"]) as part:
+                length = f.minimum(f.sub(p["k"], part.index), p["depth"])
+                one(part.index, length, number, count, places)
+
+        taps(0, 0, 1, ())
 
     def _waiting(self, shape: Shape) -> Value:
         """Room for the sums of a block of rows."""
@@ -146,14 +166,14 @@ class _Emitter:
         part: _Part | None,
     ) -> None:  # fmt: skip
         """Tiles of nearly equal height; each asks for its share of what is read next."""
-        f, p = self.f, self.f.params
+        f = self.f
         rows = f.sub(stop, start)
         count = f.maximum(f.ceildiv(rows, shape.rows), 1)
-        each = self._panel_elements() if part is None else f.mul(p["depth"], PANEL)
+        each = self._panel_elements() if part is None else f.mul(part.length, PANEL)
         share = f.div(f.mul(each, shape.panels), count)
         if part is not None:  # before the first part the sums are 0
             zero, size = self.sums.zero(self.width), shape.rows * shape.panels * PANEL
-            with f.when(f.compare("==", part.first, 0)), f.loop(0, f.mul(count, size), self.width) as at:
+            with f.when(part.is_first), f.loop(0, f.mul(count, size), self.width) as at:
                 f.store(zero, part.waiting, at.index, self.sums.element)
         for height, below, first, last, low, high in balanced(f, shape.heights, shape.rows, rows):
             with f.loop(first, last) as tiles:
@@ -183,7 +203,7 @@ class _Emitter:
         vectors = len(starts) * PANEL // self.width
         last = None if height == below + 1 else f.sub(f.add(first, size), 1)
         rows = rows_of(f, product, first, last, height)
-        length = p["k"] if part is None else f.minimum(f.sub(p["k"], part.first), p["depth"])
+        length = p["k"] if part is None else part.length
 
         def run(pointers: Sequence[Value], index: Value, sums: Sequence[Value]) -> Sequence[Value]:
             panels = [f.at(start, index, self.b_type) for start in starts]
@@ -196,7 +216,10 @@ class _Emitter:
         element = self.sums.element
         if part is not None:
             zero = [f.load(part.waiting, i * self.width, element, self.width) for i in range(height * vectors)]
-        sums = over_taps(f, product, rows, self.a_start, self.zeros, zero, run)
+        if part is None or not part.tap:
+            sums = over_taps(f, product, rows, self.a_start, self.zeros, zero, run)
+        else:
+            sums = list(run(at_tap(f, product, rows, part.tap, self.a_start, self.zeros), 0, zero))
         lines = [sums[i * vectors : (i + 1) * vectors] for i in range(height)]
         if part is None:
             self._store(rows, lines, panel, last, below)

@@ -26,8 +26,14 @@ NEAR_BYTES = 384 << 10
 """Bytes of A that are to stay in the second-level cache."""
 
 
+STREAMED = 0.75
+"""Share of the memory's speed at which panels are read between multiplications."""
 DEPTH = 1024
 """Elements of a run that are multiplied before the next ones."""
+LEAST_DEPTH = 128
+"""Elements of a tap that are worth a part of their own."""
+DEEP_TAPS = 4096
+"""Elements of all taps from which each tap is a part."""
 DEEP_ROWS = 192
 """Rows of a block of a deep product: two thirds of `MOST_ROWS`."""
 
@@ -221,11 +227,12 @@ def multiply(
     m, n, k = values["m"], values["n"], values["k"]
     taps = taps or Taps((), ())
     whole_run = k * dims.product(taps.counts)
+    deep = row_hint(m) >= MANY and product.sums.element.bits == 32 and _is_deep(k, whole_run)
     count = dims.product(size for size, *_ in batch)
     split, each, parts = cut(m, n)
     named: dict[str, Size] = {
         "start": 0, "c_start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "grain": each,
-        "block": _block(k, product.sums), "depth": _depth(k),
+        "block": _block(k, product.sums, deep), "depth": _depth(k),
     }  # fmt: skip
     for i, (size, a_step, b_step, c_step) in enumerate(batch):
         named |= {f"batch_size{i}": size, f"batch_a{i}": a_step, f"batch_b{i}": b_step, f"batch_c{i}": c_step}
@@ -244,7 +251,7 @@ def multiply(
         rows=row_hint(m),
         panels=panel_hint(dims.ceildiv(n, PANEL)),
         even=isinstance(k, int) and k % 4 == 0,
-        deep=not taps.counts and product.sums.element.bits == 32 and least(k) > DEPTH and row_hint(m) >= MANY,
+        deep=deep,
     )
     if sides is None:
         sides = [source(number) for number in collected.operands]
@@ -265,7 +272,8 @@ def _picoseconds(isa: Isa, count: Size, m: Size, columns: Size, run: Size, produ
     """The multiplications, zeros of panels included, while the panels are read from memory."""
     speed = figures(isa)
     each = speed.multiply_picoseconds(product.sums.element.bits)
-    read = round(product.stored[1].bits / 8 * 1e12 / speed.far)
+    far = speed.far * STREAMED if product.streams else speed.far
+    read = round(product.stored[1].bits / 8 * 1e12 / far)
     return count * columns * run * overlapped(m * each, read)
 
 
@@ -279,10 +287,16 @@ def cut(m: Size, n: Size) -> tuple[Literal["rows", "panels"], Size, Size]:
     return "panels", each, dims.ceildiv(panels, each)
 
 
-def _block(k: Size, sums: Arithmetic) -> int:
+def _is_deep(k: Size, whole: Size) -> bool:
+    """Whether a run, of one tap and of all, is multiplied in parts: where a tile's panels would fill the cache."""
+    return least(k) > DEPTH or (least(k) >= LEAST_DEPTH and least(whole) > DEEP_TAPS)
+
+
+def _block(k: Size, sums: Arithmetic, deep: bool) -> int:
     """Rows of A that stay in the cache while all panels pass: more where that many panels would pass often."""
     row = min(max(least(k), 1), DEPTH) * sums.element.bits // 8
-    return max(NEAR_BYTES // row // ROW_GRAIN, min(2 * NEAR_BYTES // row, DEEP_ROWS) // ROW_GRAIN) * ROW_GRAIN
+    found = max(NEAR_BYTES // row // ROW_GRAIN, min(2 * NEAR_BYTES // row, DEEP_ROWS) // ROW_GRAIN) * ROW_GRAIN
+    return min(found, DEEP_ROWS) if deep else found
 
 
 def _depth(k: Size) -> Size:

@@ -114,18 +114,37 @@ def over_taps(
             pointers = _tap_pointers(f, rows, offset, inside, pointer, zeros, dtype)
             return [f.add(state[0], step), *run(pointers, state[0], state[1:])]
         with f.loop(0, p[f"taps{axis}"], carry=state) as loop:
-            still = list(inside)
-            if product.bounded:
-                moved = f.mul(loop.index, p[f"dilation{axis}"])
-                for i, row in enumerate(rows):
-                    at = f.add(row.corner[axis], moved)
-                    there = f.b.icmp_unsigned("<", f.i(at), f.i(p[f"input{axis}"]))
-                    still[i] = there if axis == 0 else f.b.and_(inside[i], there)
+            still = _inside(f, product, rows, axis, loop.index, inside)
             further = f.add(offset, f.mul(loop.index, p[f"tap{axis}"]))
             loop.next = nest(axis + 1, further, still, loop.values)
         return list(loop.values)
 
     return nest(0, 0, [True] * len(rows), [f.i(0), *carry])[1:]
+
+
+def at_tap(
+    f: Function, product: Product, rows: Sequence[Row], places: Sequence[Value], pointer: Value, zeros: Value | None
+) -> list[Value]:
+    """Pointers to the rows' first elements for one tap, whose places in the kernel are given."""
+    offset: Any = 0
+    inside: Sequence[Value] = [True] * len(rows)
+    for axis, place in enumerate(places):
+        offset = f.add(offset, f.mul(place, f.params[f"tap{axis}"]))
+        inside = _inside(f, product, rows, axis, place, inside)
+    return _tap_pointers(f, rows, offset, inside, pointer, zeros, product.stored[0])
+
+
+def _inside(
+    f: Function, product: Product, rows: Sequence[Row], axis: int, place: Value, before: Sequence[Value]
+) -> list[Value]:
+    """Which rows have a tap at a place of an axis in the input, if they have at those of the axes before."""
+    if not product.bounded:
+        return list(before)
+    moved, found = f.mul(place, f.params[f"dilation{axis}"]), []
+    for row, still in zip(rows, before, strict=True):
+        there = f.b.icmp_unsigned("<", f.i(f.add(row.corner[axis], moved)), f.i(f.params[f"input{axis}"]))
+        found.append(there if axis == 0 else f.b.and_(still, there))
+    return found
 
 
 def _tap_pointers(

@@ -1,4 +1,4 @@
-"""The family "contract.winograd": 3 x 3 convolutions of stride 1 by minimal filtering, channels last.
+"""The family "contract.winograd": 3 x 3 convolutions of stride 1 or 2 by minimal filtering, channels last.
 
     V[point][tile][i] = B^T d B;  Y[point] = V[point] U[point];  out = finish(A^T Y A)
 
@@ -40,7 +40,7 @@ class Winograd:
 
     Attributes:
         x: element type of the image.
-        outputs: of a tile along each axis: 2 or 4.
+        outputs, stride: see `Form`.
         steps: which of the three steps; the product alone is one of "contract.product".
         panels: of output channels, as `Product.panels`.
         even: whether the input channels are a multiple of 4.
@@ -49,6 +49,7 @@ class Winograd:
     x: str
     epilogue: Epilogue
     outputs: int
+    stride: int
     steps: Steps
     panels: int = 0
     even: bool = False
@@ -83,7 +84,7 @@ def emit_winograd(module: Any, symbol: str, parameters: Mapping[str, Any], isa: 
 
 class _Emitter:
     def __init__(self, module: Any, symbol: str, form: Winograd, isa: Isa) -> None:
-        self.form, self.math, self.isa = form, Form(form.outputs), isa
+        self.form, self.math, self.isa = form, Form(form.outputs, form.stride), isa
         self.sums = Arithmetic("float32")
         self.lanes = self.sums.width(isa)
         epilogue = form.epilogue
@@ -135,7 +136,7 @@ class _Emitter:
         f, p, points = self.f, self.f.params, self.math.points
         dtype = DType.of(self.form.x)
         with self._tiles(start, stop) as (number, image, y, x):
-            top, left = f.sub(y, p["pad_y"]), f.sub(x, p["pad_x"])
+            top, left = (f.sub(f.mul(at, self.math.stride), p[pad]) for at, pad in ((y, "pad_y"), (x, "pad_x")))
             line = f.at(target, f.mul(f.sub(number, first), p["line"]), float32)
             row = f.add(f.mul(image, p["height"]), top)
             corner = f.mul(f.add(f.mul(row, p["width"]), left), p["channels"])

@@ -1,4 +1,4 @@
-"""3 x 3 convolutions of stride 1 by Winograd's minimal filtering, where their error allows it."""
+"""3 x 3 convolutions of stride 1 or 2 by Winograd's minimal filtering, where their error allows it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.cost import example, figures, overlapped
 from ge_backend_cpu.contract.epilogue import Epilogue
-from ge_backend_cpu.contract.plan import Plan, Walk, multiply, storages
+from ge_backend_cpu.contract.plan import STREAMED, Plan, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product, panel_hint
 from ge_backend_cpu.contract.site import Collected, Site, site_of
 from ge_backend_cpu.contract.tile import PANEL
 from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, windows_of
-from ge_backend_cpu.contract.winograd import APART, Winograd
+from ge_backend_cpu.contract.winograd import APART, Steps, Winograd
 from ge_backend_cpu.contract.winograd_forms import Form, error
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
@@ -35,7 +35,7 @@ ITEMS = 12
 """Work items of one launch that does all steps: each may need room of its own."""
 NEAR_BYTES = 1 << 19
 """What the tiles of a block may take in the second-level cache."""
-NEAR_WEIGHTS = 1 << 20
+NEAR_WEIGHTS = 7 << 18
 """Bytes of weights that stay in the second-level cache from block to block."""
 STREAMED_TILES = 48
 """Tiles of a block that are worth reading other weights for."""
@@ -46,7 +46,7 @@ FEW_TILES = 64
 APART_BYTES = 16 << 20
 """What all tiles may take when every step is a launch of its own, so that the weights are read once."""
 
-_errors: dict[tuple[str, int], float] = {}
+_errors: dict[tuple[str, int, int], float] = {}
 
 
 @implementation("Conv", "ge.Fused")
@@ -67,35 +67,36 @@ def winograd(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]
     ):
         return ()
     windows = windows_of(core, (3, 3), x.shape[2:])
-    if windows.strides != (1, 1) or windows.dilations != (1, 1):
+    stride = windows.strides[0]
+    if windows.strides not in ((1, 1), (2, 2)) or windows.dilations != (1, 1):
         return ()
     data = weights[1].array()
     collected = epilogue(site, core.input(2))
     if collected is None or min(data.shape[:2]) < LEAST_CHANNELS:
         return ()
     return [
-        _planned(site, isa, collected, weights[0], windows.begin, outputs)
-        for outputs in (4, 2)
-        if layer_error(weights[1], outputs) <= ALLOWED
+        _planned(site, isa, collected, weights[0], windows.begin, form)
+        for form in ((Form(4), Form(2)) if stride == 1 else (Form(2, 2),))
+        if layer_error(weights[1], form) <= ALLOWED
     ]
 
 
-def layer_error(weights: Constant, outputs: int) -> float:
+def layer_error(weights: Constant, form: Form) -> float:
     """The error of a layer with these weights; infinite when they are not finite."""
-    key = weights.digest(), outputs
+    key = weights.digest(), form.outputs, form.stride
     if key not in _errors:
         with np.errstate(all="ignore"):
-            found = error(weights.array(), Form(outputs))
+            found = error(weights.array(), form)
         _errors[key] = found if found == found else float("inf")
     return _errors[key]
 
 
 def _planned(
-    site: Site, isa: Isa, collected: Collected, weights: int, begin: Sequence[Size], outputs: int
+    site: Site, isa: Isa, collected: Collected, weights: int, begin: Sequence[Size], form: Form
 ) -> Implementation:
     x = site.core.input(0)
     assert x is not None
-    plan, points = Plan(isa), (outputs + 2) ** 2
+    plan, outputs, stride, points = Plan(isa), form.outputs, form.stride, form.points**2
     n, channels, height, width = x.shape
     columns, out_height, out_width = site.core.output.shape[1:]
     down, along = dims.ceildiv(out_height, outputs), dims.ceildiv(out_width, outputs)
@@ -115,7 +116,9 @@ def _planned(
     }  # fmt: skip
     values["area"] = points * (values["plane"] + values["out_plane"])
     zeros = plan.prepare("zeros", Recipe("contract.zeros", (), {"count": PANEL, "dtype": x.dtype.name}))
-    filters = plan.prepare("panels", Recipe("contract.winograd_filters", (weights,), {"outputs": outputs}))
+    filters = plan.prepare(
+        "panels", Recipe("contract.winograd_filters", (weights,), {"outputs": outputs, "stride": stride})
+    )
     image = source(site.places[x])
     ends = [
         *(source(i) for i in collected.operands), *(result(i) for i in range(len(collected.epilogue.outputs))),
@@ -126,10 +129,16 @@ def _planned(
     even = isinstance(channels, int) and channels % 4 == 0
     hint = panel_hint(dims.ceildiv(columns, PANEL))
 
-    def launch(form: Winograd, operands: Sequence[Operand], time: Size, extent: Size, grain: Size) -> None:
+    def launch(steps: Steps, operands: Sequence[Operand], time: Size, extent: Size, grain: Size) -> None:
+        whole = steps == "all"
+        code = Winograd(
+            x="float32" if steps == "output" else x.dtype.name,
+            epilogue=Epilogue("float32") if steps == "input" else collected.epilogue,
+            outputs=outputs, stride=stride, steps=steps, panels=hint if whole else 0, even=even and whole,
+        )  # fmt: skip
         plan.launches.append(
             Launch(
-                kernel=form.kernel(), operands=tuple(operands), params=form.params({**values, "grain": grain}),
+                kernel=code.kernel(), operands=tuple(operands), params=code.params({**values, "grain": grain}),
                 extent=extent, picoseconds=time,
             )
         )  # fmt: skip
@@ -137,7 +146,7 @@ def _planned(
     if apart:
         v = plan.reserve(points * values["plane"], float32)
         y = plan.reserve(points * values["out_plane"], float32)
-        launch(Winograd(x.dtype.name, Epilogue("float32"), outputs, "input"), (image, zeros, v), in_time, tiles, 1)
+        launch("input", (image, zeros, v), in_time, tiles, 1)
         sums = Arithmetic("float32")
         product = Product(a="float32", b="float32", arithmetic=sums.name, epilogue=Epilogue("float32"), split="rows")
         multiply(
@@ -145,17 +154,17 @@ def _planned(
             Walk((tiles,), (line,), (out_line,)),
             batch=[(points, values["plane"], channels * out_line, values["out_plane"])], outputs=[y],
         )  # fmt: skip
-        launch(Winograd("float32", collected.epilogue, outputs, "output"), (y, *ends), out_time, tiles, 1)
+        launch("output", (y, *ends), out_time, tiles, 1)
     else:
         items = dims.ceildiv(tiles, dims.maximum(grain, 1))
         area = plan.reserve(ITEMS * values["area"], float32)
         whole = points * out_line * channels
         work = whole * tiles * speed.multiply_picoseconds()
-        read = whole * dims.ceildiv(tiles, block) * round(4e12 / (speed.far if streamed else speed.near))
-        form = Winograd(x.dtype.name, collected.epilogue, outputs, "all", hint, even)
-        launch(form, (image, zeros, filters, area, *ends), in_time + overlapped(work, read) + out_time, items, grain)
+        read = whole * dims.ceildiv(tiles, block) * round(4e12 / (speed.far * STREAMED if streamed else speed.near))
+        launch("all", (image, zeros, filters, area, *ends), in_time + overlapped(work, read) + out_time, items, grain)
     last, place = channels_last(4), site.places[x]
     inputs, stored = tuple(storages(site, collected, place, last, last)), (last,) * len(site.node.outputs)
+    name = f"winograd{outputs}" if stride == 1 else f"winograd{outputs}.stride{stride}"
     return plan.implementation(
-        site, f"winograd{outputs}", False, collected, [place], inputs=inputs, outputs=stored, precision="balanced"
+        site, name, False, collected, [place], inputs=inputs, outputs=stored, precision="balanced"
     )
