@@ -37,16 +37,20 @@ class Form:
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """B^T, G and A^T in float64."""
+        rows: list[list[float]]
+        columns: list[list[float]]
         if self.stride == 2:
-            bt = [[1, 0, -1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, -1], [0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
-            g = [[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0], [0, 1, 0]]
-            return np.array(bt, float), np.array(g, float), np.array([[1, 1, 0, 1, 0], [0, 1, -1, 0, 1]], float)
+            rows = [[1, 0, -1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, -1], [0, 1, 0, 0, 0], [0, 0, 0, 1, 0]]
+            columns = [[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0], [0, 1, 0]]
+            at = [[1.0, 1, 0, 1, 0], [0, 1, -1, 0, 1]]
+            return np.array(rows, float), np.array(columns, float), np.array(at)
         if self.outputs == 2:
-            bt = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, -1, 0, 1]]
-            g = [[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]]
-            return np.array(bt, float), np.array(g, float), np.array([[1, 1, 1, 0], [0, 1, -1, 1]], float)
+            rows = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, -1, 0, 1]]
+            columns = [[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]]
+            at = [[1.0, 1, 1, 0], [0, 1, -1, 1]]
+            return np.array(rows, float), np.array(columns, float), np.array(at)
         a, b, a2, b2 = _A, _B, _A * _A, _B * _B
-        rows: list[list[float]] = [
+        rows = [
             [a2 * b2, 0, -a2 - b2, 0, 1, 0],
             [0, -a * b2, -b2, a, 1, 0],
             [0, a * b2, -b2, -a, 1, 0],
@@ -55,7 +59,7 @@ class Form:
             [0, a2 * b2, 0, -a2 - b2, 0, 1],
         ]
         na, nb = 2 * a2 * (a2 - b2), 2 * b2 * (b2 - a2)
-        columns: list[list[float]] = [
+        columns = [
             [1 / (a2 * b2), 0, 0],
             [1 / na, a / na, a2 / na],
             [1 / na, -a / na, a2 / na],
