@@ -52,7 +52,8 @@ class Infer:
         return self.value(index).type
 
     def tensor(self, index: int) -> TensorType:
-        t = self.type(index)
+        value = self.node.input(index)
+        t = self.type(index) if value is None else value.type
         if not isinstance(t, TensorType):
             raise self.error(f"input {self.schema.input(index).name} is {t}, expected a tensor")
         return t
@@ -149,11 +150,12 @@ class Infer:
             raise self.error(f"inputs must have one element type, got {', '.join(sorted(map(str, found)))}")
         return found.pop()
 
-    def broadcast(self, *shapes: Shape) -> Shape:
+    def broadcast(self, *shapes: Shape, data_may_be_one: bool = False) -> Shape:
         """numpy's broadcast of shapes. Equal symbols match; a symbol against 1 gives the symbol.
 
         Two different symbolic sizes, or a symbol and an int over 1, must be equal at run time: the int, or the
-        size of the first shape, is the result (a symbol whose bounds allow 1 is taken as not broadcast).
+        size of the first shape, is the result (a symbol whose bounds allow 1 is taken as not broadcast). With
+        `data_may_be_one` a size that only the data decide may also be 1; then the other one is the result.
         """
         rank = max(map(len, shapes), default=0)
         out: list[Size] = []
@@ -167,6 +169,11 @@ class Infer:
                 if other == 1 or other == size:
                     continue
                 if size == 1:
+                    size = other
+                elif data_may_be_one and self._may_be_one(other):
+                    self._require_equal_or_one(other, size)
+                elif data_may_be_one and self._may_be_one(size):
+                    self._require_equal_or_one(size, other)
                     size = other
                 elif isinstance(size, Dim) and isinstance(other, int):
                     self.require(size, other)
@@ -186,6 +193,20 @@ class Infer:
                     self.require(size, other)
             out.append(size)
         return tuple(out)
+
+    def _may_be_one(self, size: Size) -> bool:
+        """Whether the data decide a size, and nothing says that it is not 1."""
+        if not isinstance(size, Dim) or (dims.bounds(size)[0] or 0) > 1:
+            return False
+        block = self.node.block
+        assert block is not None
+        shapes = (v.type.shape or () for v in block.graph.inputs if isinstance(v.type, TensorType))
+        given = {s for shape in shapes for d in shape for s in dims.symbols(d)}
+        return not dims.symbols(size) <= given
+
+    def _require_equal_or_one(self, a: Size, b: Size) -> None:
+        """Say that `a` must be `b` or 1 in every call: (a - 1) (a - b) is 0 then, and only then."""
+        self.require((a - 1) * (a - b), 0)
 
     def merge(self, a: Size, b: Size, what: str) -> Size:
         """Two sizes that must be equal: the more definite one; an error when they cannot be."""

@@ -26,7 +26,7 @@ def pointwise(c: Infer) -> Type:
         dtype = DType.of(row.output)
     except GraphError:
         dtype = c.dtype(next(i for i in present if row.inputs[min(i, len(row.inputs) - 1)][1] == row.output))
-    shape = c.broadcast(*(c.shape(i) for i in present))
+    shape = c.broadcast(*(c.shape(i) for i in present), data_may_be_one=True)
     if c.node.op == "PRelu" and len(shape) != c.rank(0):
         raise c.error(f"slope of rank {c.rank(1)} does not broadcast to the rank {c.rank(0)} of x")
     if len(shape) <= 1 and (dtype.is_integer or dtype.kind == "bool"):

@@ -204,7 +204,7 @@ def expand(c: Infer) -> Type:
         # a size over 1 stays, and so does one that nothing is matched with
         free = [i for i, d in enumerate(padded) if i >= rank - length and (d == 1 or not isinstance(d, int))]
         return TensorType(c.dtype(0), tuple(c.data_dim(0, i) if i in free else d for i, d in enumerate(padded)))
-    out = c.broadcast(shape, wanted)
+    out = c.broadcast(shape, wanted, data_may_be_one=True)
     content = c.content(0)
     if content is not None and len(out) <= 1 and all(isinstance(n, int) for n in out):
         count = dims.product(out)

@@ -34,6 +34,7 @@ from ge_core.plan.plan import (
     Step,
     ViewStep,
 )
+from ge_core.plan.required import contradiction
 from ge_core.plan.states import StateStore
 from ge_core.reference.host import host_function
 
@@ -314,8 +315,6 @@ def _compare(step: CompareStep) -> Run:
     def compare(frame: Frame) -> None:
         left, right = evaluate(a, frame.env), evaluate(b, frame.env)
         if left != right:
-            raise SizeBoundError(
-                f"%{step.name} needs two equal sizes, and they are {left} and {right} ({a} and {b})", where=step.loc
-            )
+            raise SizeBoundError(f"%{step.name} {contradiction(a, b, left, right)}", where=step.loc)
 
     return compare

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ge_core.errors import PlanError
-from ge_core.ir.dims import Dim
 from ge_core.ir.types import TensorType
 from ge_core.memory import CompoundBuffer, Effort, MemoryPlan, Rect, place, validate
 from ge_core.passes.base import debug_from_environment
 from ge_core.plan.gears import GearBox, reach
 from ge_core.plan.plan import Buffer, ExecutionPlan
+from ge_core.plan.required import contradiction
 from ge_core.plan.sizes import SizeTable, names_in, upper_bound
 
 REMEMBERED = 64
@@ -216,8 +216,7 @@ class Placer:
                     shapes[i] = tuple(max(size, 0) for size in shape)
         for required, (value, a, b) in zip(self.plan.required, self._required, strict=True):
             if sizes[a] != sizes[b]:
-                names = f" ({required.a} and {required.b})" if isinstance(required.a, Dim) else f" ({required.b})"
-                found.setdefault(value, f"needs two equal sizes, and they are {sizes[a]} and {sizes[b]}{names}")
+                found.setdefault(value, contradiction(required.a, required.b, sizes[a], sizes[b]))
         return found
 
 

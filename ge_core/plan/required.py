@@ -34,5 +34,12 @@ def required_sizes(graph: Graph) -> RequiredSizes:
     return found
 
 
+def contradiction(a: Size, b: Size, left: int, right: int) -> str:
+    """What a node misses where the sizes `a` and `b`, which are `left` and `right`, must be equal."""
+    if b == 0:  # a product of differences: see Infer.broadcast
+        return f"needs a size that is 1 or equal to the one it meets: ({a}) is {left}, not 0"
+    return f"needs two equal sizes, and they are {left} and {right} ({a} and {b})"
+
+
 def _is_static(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.is_static

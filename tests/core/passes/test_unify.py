@@ -110,9 +110,38 @@ def test_sizes_that_data_decide_are_compared_when_they_are_known(target: str) ->
     (compared,) = [step for step in model.plan.all_steps() if step.kind == "compare"]  # type: ignore[union-attr]
     assert "Mul" not in model.report.summary().partition("host steps")[2]
     assert model(np.array([1, -1, 1], np.float32), ones(2)) == 2
-    with pytest.raises(SizeBoundError, match=f"%{compared.name} needs two equal sizes, and they are"):
+    with pytest.raises(SizeBoundError, match=f"%{compared.name} needs a size that is 1 or equal"):
         model(np.array([1, -1, 1], np.float32), ones(7))
     assert model(np.array([1, -1, 1], np.float32), ones(2)) == 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_size_that_data_decide_may_be_1(target: str) -> None:
+    """What a reduction over axes of the call leaves is 1 or the whole size of each axis, and broadcasts."""
+
+    def build(b: Builder, x: Value, axes: Value, weights: Value) -> list[Value]:
+        most = b.ReduceMax(x, axes)
+        centred = b.Sub(x, most)
+        return [
+            centred, b.Sub(most, x), b.Where(b.Greater(x, 0.0), most, x), b.Expand(most, b.Shape(x)),
+            b.Add(b.MatMul(x, weights), most), b.Relu(b.Mul(b.Exp(centred), 2.0)),
+        ]  # fmt: skip
+
+    graph = Graph("g")
+    b = Builder(graph)
+    given = ("x", "float32", (A, 4)), ("axes", "int64", (symbol("k"),)), ("w", "float32", (4, 4))
+    b.outputs(*build(b, *(b.input(*one) for one in given)))
+    model = ge_core.compile(graph, target=target)
+    random = np.random.default_rng(0)
+    w = random.standard_normal((4, 4)).astype(np.float32)
+    for rows in (1, 3, 17):
+        x = random.standard_normal((rows, 4)).astype(np.float32)
+        for axes in ([0], [1], [0, 1], [-1]):
+            most = x.max(axis=tuple(axes), keepdims=True)
+            want = [x - most, most - x, np.where(x > 0, most, x), np.broadcast_to(most, x.shape), x @ w + most,
+                    np.exp(x - most) * 2]  # fmt: skip
+            for got, expected in zip(model(x, np.array(axes), w), want, strict=True):
+                np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("target", TARGETS)
