@@ -27,6 +27,7 @@ from ge_core.passes.fold import ConstantFolding
 from ge_core.passes.infer_types import InferTypes
 from ge_core.passes.manager import PassManager
 from ge_core.passes.precision import StoreWeightsInBytes, StoreWeightsInHalf
+from ge_core.passes.ranks import DecideByRank
 from ge_core.passes.recognise import RECOGNISERS
 from ge_core.passes.scales import FoldScales
 from ge_core.passes.shapes import Shapes
@@ -44,7 +45,9 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
         simplify += [CommonSubexpressions(), DeadCode()]
     cleaning = PassManager(tuple(simplify), "simplify", fixpoint=True)
     # before anything is rewritten, since rewriting takes equal sizes for granted; of dead code nothing is required
-    passes: list[Pass] = [InferTypes(), *([DeadCode()] if dce else []), UnifySizes(), cleaning, UnifySizes()]
+    passes: list[Pass] = [InferTypes(), *([DeadCode()] if dce else []), UnifySizes(), cleaning]
+    # a branch that is decided makes the conditions of others known
+    passes += [PassManager((DecideByRank(), cleaning), "decide", fixpoint=True), UnifySizes()]
     if fusion:
         passes += [*RECOGNISERS, FoldBatchNorm(), cleaning]
     if layout:

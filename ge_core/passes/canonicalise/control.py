@@ -23,7 +23,11 @@ class InlineConstantBranches(Pass):
             condition = constant_of(node.inputs[0])
             if condition is None or not ctx.allow("constant-branch", node):
                 continue
-            taken = "then_branch" if bool(condition.array().reshape(-1)[0]) else "else_branch"
+            taken, other = "then_branch", "else_branch"
+            if not bool(condition.array().reshape(-1)[0]):
+                taken, other = other, taken
+            # what it reads must not bring the If, which is half empty by now, into the types' refreshment
+            node.regions[other].drop()
             results = inline_region(node.regions[taken], node, ())
             for old, new in zip(node.outputs, results, strict=True):
                 retyper.replace(old, new, "constant-branch")
