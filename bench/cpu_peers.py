@@ -26,6 +26,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import metadata
@@ -36,6 +37,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "cpu_peers.json"
 WORKER = Path(__file__).with_name("peer_worker.py")
+LEAST_ROUNDS, PAIR_SECONDS = 4, 25.0
 PEERS = ("onnxruntime", "openvino", "torch", "compile", "freezing")
 PACKAGES = ("torch", "onnxruntime", "openvino", "numpy", "llvmlite")
 HEADINGS = (
@@ -129,13 +131,24 @@ def fast(rounds: Sequence[Sequence[float]]) -> float:
     return float(sum(found[: (quarter := -(-len(found) // 4))]) / quarter)
 
 
-def interleaved(contestants: Sequence[Contestant], rounds: int, seconds: float) -> list[float]:
-    """Seconds of a call of each, in turns."""
+def interleaved(
+    contestants: Sequence[Contestant], machine: Contestant, rounds: int, seconds: float = 0.15
+) -> tuple[list[float], dict[str, float]]:
+    """Seconds of a call of each, in turns, and the rates of the machine at its best rounds.
+
+    Slow models have fewer rounds, so that a pair takes about half a minute, but at least four.
+    """
     times: list[list[list[float]]] = [[] for _ in contestants]
-    for _ in range(rounds):
+    rates: list[dict[str, float]] = []
+    started = time.monotonic()
+    for number in range(rounds):
+        if number >= LEAST_ROUNDS and time.monotonic() > started + PAIR_SECONDS:
+            break
         for own, each in zip(times, contestants, strict=True):
             own.append(each.ask("round", seconds=seconds)["times"])
-    return [fast(own) for own in times]
+        rates.append(machine.ask("machine"))
+    best = {key: 1 / fast([[1 / rate[key]] for rate in rates]) for key in ("flops", "bytes")}
+    return [fast(own) for own in times], best
 
 
 def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, keep: str | None) -> dict[str, Any]:
@@ -144,34 +157,41 @@ def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, keep: 
 
     model = model_of(name)
     row: dict[str, Any] = {"peers": {}}
-    with prepared(name, keep) as folder, contestant("ge", name, threads, folder) as ge:
+    with (
+        prepared(model.same or name, keep) as folder,
+        contestant("machine", name, threads, folder) as machine,
+        contestant("ge", name, threads, folder) as ge,
+    ):
         row |= {key: ge.built[key] for key in ("compile", "import_seconds", "host_steps", "error", "peak_build")}
         checked(ge, "ge", model.tolerance)
-        row["machine"] = ge.ask("machine")
+        shares = []
         for kind in peers:
-            if model.gflop == 0 and kind in ("torch", "compile", "freezing") and name == "silero-vad":
-                continue  # there is no torch module of it
+            if kind in model.without:
+                row["peers"][kind] = {"skipped": model.without[kind]}
+                print(f"  {name} x{threads} {kind} is skipped: {model.without[kind]}", flush=True)
+                continue
             try:
                 with contestant(kind, name, threads, folder) as peer:
                     checked(peer, kind, model.tolerance)
-                    ours, theirs = interleaved([ge, peer], rounds, 0.15)
-                    found = {"seconds": theirs, "ge_seconds": ours, "ratio": theirs / ours}
+                    (ours, theirs), best = interleaved([ge, peer], machine, rounds)
+                    found: dict[str, Any] = {"seconds": theirs, "ge_seconds": ours, "ratio": theirs / ours}
                     found |= {key: peer.built[key] for key in ("compile", "error", "peak_build")}
                     found["peak_calls"] = peer.ask("memory")["peak"]
+                    shares.append((model.share(ours, best), best))
             except (RuntimeError, ValueError) as failed:
                 found = {"failed": str(failed)[-300:]}
             row["peers"][kind] = found
             print(f"  {name} x{threads} {kind}: {json.dumps(found)}", flush=True)
         row["peak_calls"] = ge.ask("memory")["peak"]
     timed = {kind: found for kind, found in row["peers"].items() if "ratio" in found}
-    best = min(timed, key=lambda kind: timed[kind]["ratio"])
+    if not timed:
+        raise ValueError("no peer ran")
+    best_peer = min(timed, key=lambda kind: timed[kind]["ratio"])
     seconds = min(found["ge_seconds"] for found in timed.values())
-    row |= {"best": best, "ratio": timed[best]["ratio"], "seconds": seconds, "throughput": model.items / seconds}
-    if model.bound == "arithmetic":
-        row["share"] = model.gflop * 1e9 / seconds / row["machine"]["flops"]
-    elif model.bound == "memory":
-        row["share"] = model.gflop * 2e9 / seconds / row["machine"]["bytes"]  # four bytes per multiply-add
-    row["bar"] = model.bar
+    row |= {"best": best_peer, "ratio": timed[best_peer]["ratio"], "seconds": seconds, "bar": model.bar}
+    row["throughput"] = model.items / seconds
+    if model.bound != "none":
+        row["share"], row["machine"] = max(shares, key=lambda found: found[0])
     return row
 
 
@@ -183,12 +203,12 @@ def checked(found: Contestant, kind: str, tolerance: float) -> None:
 def run_throughput(threads: int, batch: int, rounds: int, keep: str | None) -> dict[str, Any]:
     """Images per second of ResNet-50 with more and more of ge's switches, all in turns."""
     name = f"resnet50-b{batch}"
-    with prepared(name, keep) as folder:
+    with prepared(name, keep) as folder, contestant("machine", name, threads, folder) as machine:
         found = [Contestant(kind, name, threads, folder) for kind in SWITCHES.values()]
         try:
             for each, kind in zip(found, SWITCHES, strict=True):
                 checked(each, kind, 1e-4)
-            times = interleaved(found, rounds, 0.15)
+            times, _ = interleaved(found, machine, rounds)
             peaks = [each.ask("memory")["peak"] for each in found]
         finally:
             for each in found:

@@ -5,8 +5,8 @@ Weights are random and the same in every process; nothing is downloaded but the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,8 @@ class Model:
         bound: whether arithmetic, memory or neither limits a call.
         precision: that ge is asked for.
         tolerance: of the largest value, against PyTorch in float32.
+        without: peers that are left out, each with the reason.
+        same: the row whose arguments, results and ONNX file are this one's too.
     """
 
     build: Callable[[], Call]
@@ -44,6 +46,14 @@ class Model:
     bound: str = "arithmetic"
     precision: str = "balanced"
     tolerance: float = 1e-4
+    without: Mapping[str, str] = field(default_factory=dict)
+    same: str = ""
+
+    def share(self, seconds: float, best: Mapping[str, float]) -> float:
+        """Of what limits a call on a machine with these rates of operations and bytes."""
+        if self.bound == "arithmetic":
+            return self.gflop * 1e9 / seconds / best["flops"]
+        return self.gflop * 2e9 / seconds / best["bytes"]  # four bytes of weights for each multiply-add
 
 
 def vision(name: str, batch: int) -> Call:
@@ -190,12 +200,15 @@ def unet() -> Call:
     return UNet(), (torch.randn(1, 3, 256, 256),)
 
 
-_TOKENS = Model(decode, 1.1, gflop=2.08, bound="memory")
+_SLOW_COMPILE = dict.fromkeys(("compile", "freezing"), "compiling takes minutes and several times the memory")
+_LARGE_BATCH = {"compile": "freezing is the faster of the two"}
+_NO_MODULE = dict.fromkeys(("torch", "compile", "freezing"), "there is no PyTorch module of it")
+_TOKENS = Model(decode, 1.1, gflop=2.08, bound="memory", without=_SLOW_COMPILE)
 
 MODELS: dict[str, Model] = {
     "resnet50-b1": Model(partial(vision, "resnet50", 1), 1.25, 1, 8.2),
-    "resnet50-b8": Model(partial(vision, "resnet50", 8), 1.25, 8, 65.4),
-    "resnet50-b32": Model(partial(vision, "resnet50", 32), 1.25, 32, 261.7),
+    "resnet50-b8": Model(partial(vision, "resnet50", 8), 1.25, 8, 65.4, without=_LARGE_BATCH),
+    "resnet50-b32": Model(partial(vision, "resnet50", 32), 1.25, 32, 261.7, without=_LARGE_BATCH),
     "vgg16": Model(partial(vision, "vgg16", 1), 2.2, 1, 30.9),
     "unet": Model(unet, 2.2, 1, 109.0),
     "mobilenetv3": Model(partial(vision, "mobilenet_v3_large", 1), 1.15, 1, 0.43),
@@ -203,17 +216,19 @@ MODELS: dict[str, Model] = {
     "bert-base": Model(bert, 1.0, 1, 22.3),
     "lstm-b1": Model(partial(recurrent, 1), 1.0, 1, 0.21, "none"),
     "lstm-b16": Model(partial(recurrent, 16), 1.0, 16, 3.4, "none"),
-    "llama-prefill": Model(prefill, 1.05, 128, 251.0),
+    "llama-prefill": Model(prefill, 1.05, 128, 251.0, without=_SLOW_COMPILE),
     "llama-decode": _TOKENS,
-    "llama-decode-speed": replace(_TOKENS, bar=2.0, precision="speed", tolerance=3e-2),
+    "llama-decode-speed": replace(_TOKENS, bar=2.0, precision="speed", tolerance=3e-2, same="llama-decode"),
     "mlp": Model(perceptron, 1.5, bound="none"),
-    "silero-vad": Model(voice, 1.5, bound="none"),
+    "silero-vad": Model(voice, 1.5, bound="none", without=_NO_MODULE),
 }
 
 SHORT: dict[str, Model] = {
-    "llama-prefill-short": Model(partial(prefill, layers=4), 1.05, 128, 45.6),
+    "llama-prefill-short": Model(partial(prefill, layers=4), 1.05, 128, 45.6, without=_SLOW_COMPILE),
     "llama-decode-short": replace(_TOKENS, build=partial(decode, layers=4), gflop=0.48),
-    "llama-decode-speed-short": replace(MODELS["llama-decode-speed"], build=partial(decode, layers=4), gflop=0.48),
+    "llama-decode-speed-short": replace(
+        MODELS["llama-decode-speed"], build=partial(decode, layers=4), gflop=0.48, same="llama-decode-short"
+    ),
 }
 """4 of the 22 layers, which take a fifth of the memory; they run when they are named."""
 

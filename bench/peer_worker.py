@@ -2,8 +2,9 @@
 
     python bench/peer_worker.py CONTESTANT MODEL THREADS FOLDER
 
-FOLDER holds what "prepare" wrote there: arguments and PyTorch's results (call.npz) and the model as ONNX. Commands
-are lines of JSON on the standard input, answers lines on the standard output.
+FOLDER holds what "prepare" wrote there: arguments and PyTorch's results (call.npz) and the model as ONNX. The
+contestant "machine" has no model and tells what the processor and the memory do at best. Commands are lines of JSON
+on the standard input, answers lines on the standard output.
 """
 
 from __future__ import annotations
@@ -223,18 +224,31 @@ def timed(run: Run, seconds: float) -> list[float]:
     return times
 
 
-def machine() -> dict[str, float]:
-    """Multiply-adds and bytes from memory per second that so many threads reach together."""
-    from ge_backend_cpu.isa import host
-    from ge_backend_cpu.probe import measure
+class Machine:
+    """What as many threads do at best: multiply-adds in registers and reads from memory, measured again and again."""
 
-    found: list[Any] = []
-    threads = [Thread(target=lambda: found.append(measure(host()))) for _ in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return {"flops": sum(m.flops for m in found), "bytes": sum(m.far for m in found)}
+    def __init__(self) -> None:
+        from ge_backend_cpu.isa import host
+        from ge_backend_cpu.probe import works
+
+        self.works = [works(host()) for _ in range(THREADS)]
+
+    def rates(self) -> dict[str, float]:
+        """Operations and bytes per second now."""
+        return {"flops": self._together(0), "bytes": self._together(2)}
+
+    def _together(self, number: int) -> float:
+        rates: list[float] = []
+
+        def measure(call: Run, amount: float) -> None:
+            rates.append(amount / min(timed(call, 0.02)))
+
+        threads = [Thread(target=measure, args=works[number]) for works in self.works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return sum(rates)
 
 
 def main() -> int:
@@ -242,6 +256,12 @@ def main() -> int:
     folder = Path(where)
     if contestant == "prepare":
         prepare(name, folder)
+        return 0
+    if contestant == "machine":
+        machine = Machine()
+        print("{}", flush=True)
+        for _ in sys.stdin:
+            print(json.dumps(machine.rates()), flush=True)
         return 0
     kind, _, mode = contestant.partition(":")
     before = status("VmRSS")
@@ -259,8 +279,6 @@ def main() -> int:
         command = json.loads(line)
         if command["do"] == "round":
             answer = {"times": timed(built.run, command["seconds"])}
-        elif command["do"] == "machine":
-            answer = machine()
         elif command["do"] == "profile":
             answer = {"steps": built.more["profile"](command["rounds"])}
         elif command["do"] == "memory":

@@ -72,6 +72,14 @@ def layer(
 
 
 @pytest.mark.parametrize("isa", widths())
+@pytest.mark.parametrize("batch", [7, 9, 16, 17])
+def test_rows_of_items(isa: str, batch: int) -> None:
+    for op in ("GRU", "LSTM"):
+        graph, inputs = layer(op, 3, batch, 5, 37, lengths=True, start=True)
+        check(graph, [inputs], isa=isa)
+
+
+@pytest.mark.parametrize("isa", widths())
 @pytest.mark.parametrize("op", ["RNN", "GRU", "LSTM"])
 @pytest.mark.parametrize("sizes", [(5, 1, 7, 16), (3, 4, 20, 19), (4, 9, 8, 40), (0, 2, 3, 5)])
 def test_sizes(op: str, sizes: tuple[int, int, int, int], isa: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.micro import Run
 from ge_backend_cpu.contract.recurrent import FAMILY, Recurrent
-from ge_backend_cpu.contract.tile import PANEL, shapes
+from ge_backend_cpu.contract.tile import PANEL, SKINNY, shapes
 from ge_backend_cpu.emit import Function, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
@@ -155,27 +155,28 @@ class _Emitter:
         dtype, at = DType.of(form.weights), panels[0]
         rows = [f.at(source, f.mul(i, line), self.element) for i in range(form.rows)]
         numbers = [f.minimum(f.add(self.first, i), self.last) for i in range(form.rows)]
-        widths = [s.panels for s in shapes(self.isa, self.width, form.rows, 0)]
-        for width in dict.fromkeys((*widths, 1)):
+        height, widths = tiles(self.isa, self.width, form.rows)
+        for width in widths:
             end = f.add(at, f.mul(f.div(f.sub(panels[1], at), width), width))
             with f.loop(at, end, width) as panel:
                 lines = [f.at(weights, f.mul(f.mul(f.add(panel.index, j), run), PANEL), dtype) for j in range(width)]
                 column = f.mul(panel.index, PANEL)
                 vectors = width * PANEL // self.width
-                if start is None:
-                    sums = [self.sums.zero(self.width)] * (form.rows * vectors)
-                else:
-                    sums = [
-                        f.load(start[0], f.add(f.add(f.mul(n, start[1]), column), j * self.width), self.element,
-                               self.width)
-                        for n in numbers
-                        for j in range(vectors)
-                    ]  # fmt: skip
-                sums = self.run.multiply(f, rows, lines, run, sums)
-                for i in range(form.rows):
-                    for j in range(vectors):
+                for first in range(0, form.rows, height):
+                    some = range(first, min(first + height, form.rows))
+                    if start is None:
+                        sums = [self.sums.zero(self.width)] * (len(some) * vectors)
+                    else:
+                        sums = [
+                            f.load(start[0], f.add(f.add(f.mul(numbers[i], start[1]), column), j * self.width),
+                                   self.element, self.width)
+                            for i in some
+                            for j in range(vectors)
+                        ]  # fmt: skip
+                    sums = self.run.multiply(f, [rows[i] for i in some], lines, run, sums)
+                    for at_sum, (i, j) in enumerate((i, j) for i in some for j in range(vectors)):
                         place = f.add(f.add(f.mul(i, target_line), column), j * self.width)
-                        f.store(sums[i * vectors + j], target, place, self.element)
+                        f.store(sums[at_sum], target, place, self.element)
             at = end
 
     def _step(self, time: Value, source: Value, target: Value) -> None:
@@ -349,3 +350,14 @@ class _Emitter:
             ),
         }
         return table[name]()
+
+
+def tiles(isa: Isa, width: int, rows: int) -> tuple[int, list[int]]:
+    """How many rows are multiplied at a time, and by how many panels: wide tiles first, at last single panels."""
+    if rows <= SKINNY:
+        return rows, list(dict.fromkeys([*(s.panels for s in shapes(isa, width, rows, 0)), 1]))
+    sums, each = (24 if isa.registers >= 32 else 12), max(PANEL // width, 1)
+    parts = -(-rows // max(sums // each, 1))
+    height = -(-rows // parts)
+    widest = max(sums // (height * each), 1)
+    return height, list(dict.fromkeys([widest, max(widest // 2, 1), 1]))

@@ -19,8 +19,15 @@ from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
 
 FAMILY = "contract.recurrent"
-ROWS = 6
+MOST_ROWS = 8
 """Rows of a work item at most."""
+
+
+def rows_of_item(batch: int) -> int:
+    """Rows of a work item: few that are not there, so that 16 are twice 8, and at least two items of many rows."""
+    if batch <= 6:
+        return max(batch, 1)
+    return min(range(min(MOST_ROWS, -(-batch // 2)), 3, -1), key=lambda rows: -(-batch // rows) * rows)
 
 
 def _padded(size: int) -> int:

@@ -10,7 +10,7 @@ from ge_backend_cpu.contract.epilogue import Epilogue, Side, Step
 from ge_backend_cpu.contract.matrix import Matrix
 from ge_backend_cpu.contract.plan import Plan, Walk, multiply
 from ge_backend_cpu.contract.product import Product
-from ge_backend_cpu.contract.recurrent import ROWS, Recurrent
+from ge_backend_cpu.contract.recurrent import Recurrent, rows_of_item
 from ge_backend_cpu.contract.site import Collected
 from ge_backend_cpu.contract.tile import PANEL
 from ge_backend_cpu.contract.windows import NodeAttributes
@@ -107,8 +107,7 @@ class _Layer:
 
     def _cells(self, gates: Operand) -> None:
         plan, node = self.plan, self.node
-        size = self.batch if isinstance(self.batch, int) else 4
-        rows = -(-size // -(-size // ROWS)) if size else 1
+        rows = rows_of_item(self.batch if isinstance(self.batch, int) else 4)
         blocks = dims.ceildiv(self.batch, rows)
         peephole = node.input(7) if node.op == "LSTM" else None
         lengths, starts = node.input(4), (node.input(5), node.input(6) if self.gates == 4 else None)
