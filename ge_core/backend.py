@@ -264,6 +264,17 @@ class PlannedBackend(Backend, Protocol):
         ...
 
 
+@runtime_checkable
+class Measures(Protocol):
+    """A planned backend that can time its kernels on this machine: what the switch "measure" asks for."""
+
+    def measured(
+        self, node: Node, offered: Sequence[Implementation], target: str, options: Options
+    ) -> Sequence[Implementation]:
+        """The same implementations, in the same order, with measured costs; as they were where it cannot measure."""
+        ...
+
+
 def planned(backend: Backend) -> PlannedBackend:
     """The backend as a planned one.
 
@@ -292,6 +303,7 @@ __all__ = [
     "Executable",
     "Group",
     "Implementation",
+    "Measures",
     "Options",
     "PlannedBackend",
     "Precision",

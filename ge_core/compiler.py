@@ -21,7 +21,7 @@ from ge_core.ir.location import UNKNOWN
 from ge_core.ir.traverse import values, walk
 from ge_core.ir.types import TensorType
 from ge_core.model import CompiledModel, Provenance
-from ge_core.passes.base import PRECISIONS, SWITCHES, PassContext
+from ge_core.passes.base import ALL_SWITCHES, PRECISIONS, SWITCHES, PassContext
 from ge_core.passes.manager import PassManager
 from ge_core.passes.pipeline import optimise
 from ge_core.passes.planned.group import ungroup
@@ -93,20 +93,20 @@ def parse_switches(optimize: str | Collection[str]) -> frozenset[str]:
         if optimize == "none":
             return frozenset()
         if optimize in ("default", "max"):
-            return SWITCHES
+            return ALL_SWITCHES if optimize == "max" else SWITCHES
         raise OptionError(
             f"optimize={optimize!r}",
-            expected="'none', 'default', 'max', or a set of " + ", ".join(sorted(SWITCHES)),
+            expected="'none', 'default', 'max', or a set of " + ", ".join(sorted(ALL_SWITCHES)),
             fix=f"optimize={{{optimize!r}}}"
-            if optimize in SWITCHES
+            if optimize in ALL_SWITCHES
             else _nearest(optimize, ["none", "default", "max"]),
         )
-    unknown = [name for name in optimize if name not in SWITCHES]
+    unknown = [name for name in optimize if name not in ALL_SWITCHES]
     if unknown:
         raise OptionError(
             f"unknown optimisation {unknown[0]!r}",
-            expected=", ".join(sorted(SWITCHES)),
-            fix=_nearest(str(unknown[0]), sorted(SWITCHES)),
+            expected=", ".join(sorted(ALL_SWITCHES)),
+            fix=_nearest(str(unknown[0]), sorted(ALL_SWITCHES)),
         )
     return frozenset(optimize)
 

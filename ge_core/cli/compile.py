@@ -16,7 +16,9 @@ def compile_model(
     inputs: list[str] = typer.Option([], "--input", "-i", help=INPUT_HELP),
     framework: str | None = typer.Option(None, help="The frontend; by default the model is recognised."),
     target: str | None = typer.Option(None, help="The target; by default the first usable one."),
-    optimize: str = typer.Option("default", help="none, default, max, or a comma-separated list of switches."),
+    optimize: str = typer.Option(
+        "default", help="none, default, max (times alternatives on this machine), or a list of switches with commas."
+    ),
     precision: str = typer.Option("balanced", help="accuracy, balanced or speed."),
     settings: list[str] = typer.Option([], "--set", help=SET_HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),

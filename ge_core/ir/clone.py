@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ge_core.ir.graph import Block, Graph, Node, Region, Value
+from collections.abc import Iterable
+
+from ge_core.ir.graph import Block, Graph, Node, Region, Value, constant_of
 
 
 def clone_graph(graph: Graph) -> Graph:
@@ -30,6 +32,26 @@ def clone_graph(graph: Graph) -> Graph:
     return copy
 
 
+def isolated(node: Node) -> Graph:
+    """A graph of a copy of one node: constants that it reads stay constants, other operands become inputs, its
+    results the outputs. Symbols in types stay as they are."""
+    graph = Graph(node.op)
+    values: dict[Value, Value] = {}
+    for operand in (*node.inputs, *(c.outer for region in node.regions.values() for c in region.captures)):
+        if operand is None or operand in values:
+            continue
+        made = _value(operand, None, graph, values)
+        made.constant, made.layout = constant_of(operand), None
+        if made.constant is None:
+            graph.params.append(made)
+        else:
+            graph.constants[made] = None
+        graph.names.taken[made.name] = 0
+    _nodes([node], graph, values)
+    graph.set_outputs(values[v] for v in node.outputs)
+    return graph
+
+
 def _value(value: Value, producer: Node | None, owner: Block, values: dict[Value, Value]) -> Value:
     made = values[value] = Value(value.name, value.type, producer, owner)
     _fill(made, value)
@@ -41,14 +63,18 @@ def _fill(made: Value, value: Value) -> None:
 
 
 def _block(block: Block, copy: Block, values: dict[Value, Value]) -> None:
-    for node in block.nodes:
+    _nodes(block.nodes, copy, values)
+    copy.set_outputs(values[v] for v in block.outputs)
+
+
+def _nodes(nodes: Iterable[Node], copy: Block, values: dict[Value, Value]) -> None:
+    for node in nodes:
         made = Node(node.op, [None if v is None else values[v] for v in node.inputs], node.attrs, node.loc)
         for name, region in node.regions.items():
             made.add_region(name, _region(region, copy, values))
         for value in node.outputs:
             made.outputs.append(_value(value, made, copy, values))
         copy.nodes.append(made)
-    copy.set_outputs(values[v] for v in block.outputs)
 
 
 def _region(region: Region, outer: Block, values: dict[Value, Value]) -> Region:

@@ -20,6 +20,8 @@ from ge_core.ir.printer import print_graph
 from ge_core.passes.report import PassReport, Rewrite, node_name
 
 SWITCHES = frozenset({"fusion", "memory", "reorder", "dce", "fold", "layout", "select"})
+ALL_SWITCHES = SWITCHES | {"measure"}
+"""With those that `optimize="max"` alone turns on: selection by what kernels take on this machine."""
 PRECISIONS = ("accuracy", "balanced", "speed")
 
 
@@ -51,7 +53,7 @@ class PassContext:
     """Options and records shared by the passes of one compilation.
 
     Attributes:
-        switches: which optimisations are on, out of `SWITCHES`.
+        switches: which optimisations are on, out of `ALL_SWITCHES`.
         precision: accuracy, balanced or speed.
         debug: verify before and after every pass and check every claim of change; also by GE_DEBUG=1.
         explain: record near misses in the report.
@@ -79,9 +81,9 @@ class PassContext:
 
     def check(self) -> None:
         """Raise OptionError for a switch or precision that does not exist."""
-        unknown = sorted(set(self.switches) - SWITCHES)
+        unknown = sorted(set(self.switches) - ALL_SWITCHES)
         if unknown:
-            raise OptionError(f"unknown optimisation {', '.join(unknown)}", expected=", ".join(sorted(SWITCHES)))
+            raise OptionError(f"unknown optimisation {', '.join(unknown)}", expected=", ".join(sorted(ALL_SWITCHES)))
         if self.precision not in PRECISIONS:
             raise OptionError(f"unknown precision {self.precision!r}", expected=", ".join(PRECISIONS))
 

@@ -52,7 +52,7 @@ class PlanRequest:
     """For whom a plan is made, and how.
 
     Attributes:
-        switches: which of fusion, select, reorder and memory are on; see `ge_core.passes.base.SWITCHES`.
+        switches: which of fusion, select, measure, reorder and memory are on; see `ge_core.passes.base`.
         example: symbol values that figures are given for; unknown ones get a value within their bounds.
         gears: see `ge_core.plan.gears`; figures are given for the largest ones.
     """
@@ -95,6 +95,7 @@ def _build(graph: Graph, request: PlanRequest, ctx: PassContext | None) -> tuple
         request.precision,
         "select" in request.switches,
         float(request.info.figures.get("bytes_per_second", 1e10)),
+        "measure" in request.switches,
     )
     report.selection = selector.run(graph)
     report.conversions = insert_conversions(graph, report.selection)

@@ -86,6 +86,14 @@ class CpuBackend:
             return ()
         return implementations.offers(node, wanted(options.get("isa"))[0], options)
 
+    def measured(
+        self, node: Node, offered: Sequence[Implementation], target: str, options: Options
+    ) -> Sequence[Implementation]:
+        """See `ge_core.backend.Measures`."""
+        from ge_backend_cpu.measure import measured
+
+        return measured(self, node, offered, target, wanted(options.get("isa"))[0], options, _cache(options))
+
     def build(
         self, entries: Mapping[str, ExecutionPlan] | Mapping[str, Graph], target: str, options: Options
     ) -> Artifact:

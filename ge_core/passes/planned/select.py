@@ -14,7 +14,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ge_core.backend import ALLOWED, ROW_MAJOR, Implementation, Options, PlannedBackend, Precision, Storage, operands
+from ge_core.backend import (
+    ALLOWED,
+    ROW_MAJOR,
+    Implementation,
+    Measures,
+    Options,
+    PlannedBackend,
+    Precision,
+    Storage,
+    operands,
+)
 from ge_core.ir import dims
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Block, Graph, Node, Region, Use, Value, source_of
@@ -50,6 +60,7 @@ class Selector:
 
     Attributes:
         costs: False takes each node's first implementation (the switch "select" is off).
+        measure: let the backend time what it offers, if it can, instead of estimating.
     """
 
     backend: PlannedBackend
@@ -58,6 +69,7 @@ class Selector:
     precision: Precision = "balanced"
     costs: bool = True
     bytes_per_second: float = BYTES_PER_SECOND
+    measure: bool = False
 
     def run(self, graph: Graph) -> Selection:
         """Choose for every node outside groups; what a control node holds is chosen block by block."""
@@ -78,7 +90,11 @@ class Selector:
                 if offered
                 else "the target has no kernel for it"
             )
-        return allowed if self.costs else allowed[:1]
+        if not self.costs:
+            return allowed[:1]
+        if self.measure and len(allowed) > 1 and isinstance(self.backend, Measures):
+            return list(self.backend.measured(node, allowed, self.target, self.options))
+        return allowed
 
     def seconds(self, value: Value) -> float:
         """What a conversion of a value takes: reading and writing all of it."""

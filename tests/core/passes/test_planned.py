@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +16,13 @@ from ge_core.ir import Builder, DType, Graph, Layout, Node, Value, symbol
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.printer import print_graph
 from ge_core.ir.verifier import verify
-from ge_core.passes.base import PassContext
+from ge_core.passes.base import ALL_SWITCHES, SWITCHES, PassContext
 from ge_core.passes.planned.group import GroupNodes, ungroup
 from ge_core.passes.planned.relayout import insert_conversions
 from ge_core.passes.planned.select import Selector
 from ge_core.plan.build import PlanRequest, build_plan
 from ge_core.plan.execute import PlanExecutor
+from ge_core.plan.plan import KernelStep
 from ge_core.plan.states import StateStore
 from ge_core.reference.interpret import interpret
 from tests.core.passes.compare import assert_close
@@ -243,6 +245,28 @@ def test_conversions_decide_when_they_cost_more_than_the_kernel_saves() -> None:
     assert next(iter(selection.rejected.values()))[0] == 1
     first = Selector(Made(False, lambda n: offers(n)[::-1]), "made", {}, costs=False).run(clone_graph(g))
     assert next(iter(first.chosen.values())).name == "Relu.turned"
+
+
+class Timed(Made):
+    """It can measure: the later an implementation is offered, the faster it is."""
+
+    def measured(
+        self, node: Node, offered: Sequence[Implementation], target: str, options: Any
+    ) -> Sequence[Implementation]:
+        return [replace(each, cost=1.0 / (i + 1)) for i, each in enumerate(offered)]
+
+
+@pytest.mark.parametrize(("switches", "name"), [(SWITCHES, "a"), (ALL_SWITCHES, "c"), ({"measure"}, "a")])
+def test_measured_costs_decide_where_they_are_asked_for(switches: Any, name: str) -> None:
+    g, b = new()
+    b.outputs(b.Exp(b.input("x", "float32", (4,))))
+    classes: list[Any] = ["exact", "accurate", "balanced", "fast"]  # the last one is faster yet, but not allowed
+    offered = [
+        Implementation(name=n, cost=i, precision=p) for i, (n, p) in enumerate(zip("abcd", classes, strict=True))
+    ]
+    backend = Timed(False, lambda node: offered)
+    plan, _ = build_plan(g, PlanRequest(backend, "made", switches=switches))
+    assert [s.implementation for s in plan.steps if isinstance(s, KernelStep)] == [name]
 
 
 @pytest.mark.parametrize(("precision", "name"), [("accuracy", "exact"), ("balanced", "good"), ("speed", "rough")])
