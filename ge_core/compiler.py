@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from ge_core.backend import Backend, Precision, Problem, TargetInfo, planned, problems_error
-from ge_core.device_contract import TakesImages
+from ge_core.device_contract import Prepares, TakesImages
 from ge_core.errors import GeError, InputError, OptionError
 from ge_core.image_input import prepend_images
 from ge_core.ir.clone import clone_graph
@@ -143,6 +143,8 @@ def compile_entries(
     watch = watch or Stopwatch()
     backend = request.plugin.backend()
     info = target_info(backend, request.target)
+    if isinstance(backend, Prepares):
+        backend.prepare([source.graph for source in sources.values()], request.target, request.backend_options)
     report = CompileReport(request.target, request.precision, sorted(request.switches))
     report.notices = list(request.notices)
     weights = WeightCopies(share=bool(request.options.get("share_weights", False)) or info.copies_weights)

@@ -9,6 +9,7 @@ Each part is a protocol of its own; the core asks with isinstance, and no target
 | Describes | `ge report` |
 | Emulates | `ge verify` |
 | TakesImages | the option `preprocess`, with which a model takes images as they come |
+| Prepares | every compilation, when it begins |
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from ge_core.backend import Artifact, Options
+    from ge_core.ir.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -111,4 +113,22 @@ class Emulates(Protocol):
         ...
 
 
-__all__ = ["ChecksFiles", "Describes", "Emulates", "FileFinding", "Prediction", "SavesFiles", "TakesImages"]
+@runtime_checkable
+class Prepares(Protocol):
+    """Begins aside what takes a while and does not depend on what the passes will find."""
+
+    def prepare(self, graphs: Sequence[Graph], target: str, options: Options) -> None:
+        """A compilation of these imported graphs begins; it may fail, or never come to `build`."""
+        ...
+
+
+__all__ = [
+    "ChecksFiles",
+    "Describes",
+    "Emulates",
+    "FileFinding",
+    "Prediction",
+    "Prepares",
+    "SavesFiles",
+    "TakesImages",
+]

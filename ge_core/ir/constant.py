@@ -16,6 +16,8 @@ from ge_core.ir.types import Layout, TensorType
 Content: TypeAlias = tuple[Size, ...]
 
 MAX_CONTENT = 64
+_SAMPLES = 16
+"""Elements of a sample."""
 
 
 class Constant:
@@ -32,12 +34,13 @@ class Constant:
             row-major order, which is not kept.
     """
 
-    __slots__ = ("_array", "_digest", "_load", "source", "stored", "type")
+    __slots__ = ("_array", "_digest", "_load", "_sample", "source", "stored", "type")
 
     def __init__(self, type: TensorType, load: Callable[[], np.ndarray], source: str = "") -> None:
         self.type, self._load, self.source = type, load, source
         self._array: np.ndarray | None = None
         self._digest: str | None = None
+        self._sample: bytes | None = None
         self.stored: tuple[Layout, np.ndarray] | None = None
 
     @staticmethod
@@ -83,6 +86,18 @@ class Constant:
                 h.update(pack(array, self.type.dtype))
             self._digest = h.hexdigest()
         return self._digest
+
+    def sample(self) -> bytes:
+        """A few elements: constants of one type whose samples differ are not equal."""
+        if self._sample is None:
+            array = self.array()
+            if array.size <= _SAMPLES or self.type.dtype.kind == "string":
+                few = array.reshape(-1)[:_SAMPLES]
+            else:
+                places = np.arange(_SAMPLES) * (array.size - 1) // (_SAMPLES - 1)
+                few = array[np.unravel_index(places, array.shape)]
+            self._sample = repr(few.tolist()).encode() if self.type.dtype.kind == "string" else few.tobytes()
+        return self._sample
 
 
 def content_of(constant: Constant) -> Content | None:

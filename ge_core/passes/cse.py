@@ -11,8 +11,6 @@ from collections import ChainMap
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-import numpy as np
-
 from ge_core.ir.constant import Constant
 from ge_core.ir.graph import Attr, Block, Graph, Node, Region, Value, source_of
 from ge_core.ir.traverse import effect_of
@@ -24,7 +22,6 @@ from ge_core.passes.retype import Retyper
 
 # Max and Min are not here: of -0.0 and 0.0 they may return the first.
 _COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
-_SAMPLES = 16
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def _merge_constants(graph: Graph, ctx: PassContext) -> bool:
     for group in by_type.values():
         for value in group if len(group) > 1 else ():
             assert value.constant is not None
-            by_sample.setdefault((value.tensor, _sample(value.constant)), []).append(value)
+            by_sample.setdefault((value.tensor, value.constant.sample()), []).append(value)
     changed = False
     for group in by_sample.values():
         if len(group) == 1:
@@ -136,16 +133,3 @@ def _merge_constants(graph: Graph, ctx: PassContext) -> bool:
                 graph.remove_constant(value)
                 changed = True
     return changed
-
-
-def _sample(constant: Constant) -> bytes:
-    """A few elements of the data, without copying it."""
-    array = constant.array()
-    if array.size == 0:
-        return b""
-    if constant.type.dtype.kind == "string":
-        return repr(array.reshape(-1)[:_SAMPLES].tolist()).encode()
-    if array.size <= _SAMPLES:
-        return array.tobytes()
-    at = np.unique(np.linspace(0, array.size - 1, _SAMPLES).astype(np.int64))
-    return np.asarray(array[np.unravel_index(at, array.shape)]).tobytes()

@@ -12,6 +12,7 @@ from ge_backend_cpu.expand.quantised import IntegerProducts
 from ge_backend_cpu.expand.unread import LeaveOutUnread
 from ge_backend_cpu.isa import Isa, supported_platform, wanted
 from ge_backend_cpu.kernel import Kernel
+from ge_backend_cpu.outlook import Outlook
 from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo, operands
 from ge_core.errors import BackendError, GeError
 from ge_core.ir.dtype import DTYPES
@@ -29,6 +30,9 @@ class CpuBackend:
     """Native code for this machine's processor (`ge_core.backend.PlannedBackend`)."""
 
     kind: Literal["planned"] = "planned"
+
+    def __init__(self) -> None:
+        self._outlook = Outlook()
 
     def targets(self) -> Sequence[TargetInfo]:
         reason = supported_platform()
@@ -65,11 +69,19 @@ class CpuBackend:
         problems += [Problem(f"{op} has no kernel", node.loc, node=op) for op, node in missing.items()]
         return problems
 
+    def prepare(self, graphs: Sequence[Graph], target: str, options: Options) -> None:
+        """Start the compiling processes where the kernels are not likely to be in the cache."""
+        from ge_backend_cpu.compile import start_workers, worker_count
+
+        workers = worker_count(options.get("workers"))
+        if workers and not self._outlook.is_known(graphs, _cache(options)):
+            start_workers(workers)
+
     def passes(self, target: str, options: Options) -> Sequence[Any]:
         isa = wanted(options.get("isa"))[0]
 
         def has_kernel(node: Node) -> bool:
-            return _tensors_alone(node) and bool(implementations.offers(node, isa, options))
+            return _tensors_alone(node) and implementations.covers(node, isa, options)
 
         return [
             ExpandComposites(lambda node: has_kernel(node) or _reduces_late(node)),
@@ -115,6 +127,7 @@ class CpuBackend:
             for isa, codes in zip(levels, coming, strict=True):
                 artifact.items[f"kernels/{isa}"] = pack_image(str(isa), joined(codes.result().values()))
         artifact.metadata["isa"] = [str(isa) for isa in levels]
+        self._outlook.remember(cache)
         return artifact
 
     def load(self, artifact: Artifact, options: Options) -> Any:

@@ -103,6 +103,11 @@ class Workers:
         with ThreadPoolExecutor(max_workers=count) as pool:
             return list(pool.map(lambda kernel: self._one(kernel, isa), kernels))
 
+    def start(self, count: int) -> None:
+        """Have so many processes, which make themselves ready while this one does something else."""
+        for _ in range(count - self._idle.qsize()):
+            self._idle.put(Worker())
+
     def _one(self, kernel: Kernel, isa: Isa) -> Code:
         try:
             return self._ask(self._take(), kernel, isa)
@@ -169,6 +174,11 @@ def worker_count(option: object = None) -> int:
     if not 0 <= count <= 256:
         raise BackendError(f"{given!r} compiling processes", expected="0 (compile in this process) to 256")
     return count
+
+
+def start_workers(workers: int) -> None:
+    """Have so many compiling processes at hand: starting one takes as long as the passes over a graph."""
+    _workers.start(workers)
 
 
 def compiled(

@@ -6,8 +6,10 @@ instruction set's lanes. Integers may be Python ints or i64 values; what is know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import llvmlite.ir as ir
@@ -28,6 +30,18 @@ Int: TypeAlias = Any
 """A Python int, or an i64 value."""
 Truth: TypeAlias = Any
 """A Python bool, or an i1 value."""
+
+
+@lru_cache(maxsize=4096)
+def _integer(x: int) -> Value:
+    return ir.Constant(I64, x)
+
+
+def _reads(instruction: Value) -> Iterable[Value]:
+    """The values that an instruction reads."""
+    if isinstance(instruction, ir.PhiInstr):
+        return [value for value, _ in instruction.incomings]
+    return list(instruction.operands)
 
 
 def new_module(isa: Isa, name: str = "kernels") -> ir.Module:
@@ -101,6 +115,9 @@ class Function:
         words, bases, self.lo, self.hi = self.function.args
         words.add_attribute("noalias")
         bases.add_attribute("noalias")
+        self._made: dict[tuple[Any, ...], Value] = {}
+        self._place: Value = None
+        self._linear: dict[Value, tuple[str, Value, int]] = {}
         self.operands: list[Value] = []
         for k in range(operands):
             base = self.b.load(self._at(bases, self._word(words, 2 * k), POINTER), typ=POINTER)
@@ -121,12 +138,36 @@ class Function:
         self.b.ret(ir.Constant(I32, OK) if status is None else status)
         with self.b.goto_block(self._entry):
             self.b.branch(self._first)
+        self._leave_out_unused()
+
+    def _once(self, name: str, x: Any, y: Any, make: Callable[[], Value]) -> Value:
+        """What `make` computes from x and y alone; one copy of it in a block: LLVM's time grows with its input."""
+        if self.b.block is not self._place:
+            self._place, self._made = self.b.block, {}
+        key = (name, x, y)
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make()
+        return found
+
+    def _leave_out_unused(self) -> None:
+        """Remove sums and products that only addresses were made of (see `at`)."""
+        uses = Counter(
+            operand for block in self.function.blocks for instruction in block.instructions for operand in _reads(instruction)
+        )
+        unused = set()
+        for value in reversed(self._linear):
+            if not uses[value]:
+                unused.add(value)
+                uses.subtract(value.operands)
+        for block in self.function.blocks:
+            block.instructions = [i for i in block.instructions if i not in unused]
 
     # Integers
 
     def i(self, x: Int) -> Value:
         """An integer as an i64 value."""
-        return ir.Constant(I64, x) if isinstance(x, int) else x
+        return _integer(x) if isinstance(x, int) else x
 
     def add(self, x: Int, y: Int) -> Int:
         if isinstance(x, int) and isinstance(y, int):
@@ -135,14 +176,19 @@ class Function:
             return x
         if isinstance(x, int) and x == 0:
             return y
-        return self.b.add(self.i(x), self.i(y), flags=("nsw",))
+        if isinstance(x, int):
+            x, y = y, x
+        found = self._once("add", x, y, lambda: self.b.add(self.i(x), self.i(y), flags=("nsw",)))
+        if isinstance(y, int):
+            self._linear[found] = "add", x, y
+        return found
 
     def sub(self, x: Int, y: Int) -> Int:
         if isinstance(x, int) and isinstance(y, int):
             return x - y
         if isinstance(y, int) and y == 0:
             return x
-        return self.b.sub(self.i(x), self.i(y), flags=("nsw",))
+        return self._once("sub", x, y, lambda: self.b.sub(self.i(x), self.i(y), flags=("nsw",)))
 
     def mul(self, x: Int, y: Int) -> Int:
         if isinstance(x, int) and isinstance(y, int):
@@ -150,13 +196,23 @@ class Function:
         for a, other in ((x, y), (y, x)):
             if isinstance(a, int) and a in (0, 1):
                 return other if a else 0
-        return self.b.mul(self.i(x), self.i(y), flags=("nsw",))
+        if isinstance(x, int):
+            x, y = y, x
+        if isinstance(y, int) and x in self._linear and self._linear[x][0] == "mul":
+            _, x, before = self._linear[x]
+            y *= before
+        found = self._once("mul", x, y, lambda: self.b.mul(self.i(x), self.i(y), flags=("nsw",)))
+        if isinstance(y, int):
+            self._linear[found] = "mul", x, y
+        return found
 
     def div(self, x: Int, y: Int) -> Int:
         """x // y for x >= 0 and y > 0."""
         if isinstance(x, int) and isinstance(y, int):
             return x // y
-        return x if isinstance(y, int) and y == 1 else self.b.udiv(self.i(x), self.i(y))
+        if isinstance(y, int) and y == 1:
+            return x
+        return self._once("div", x, y, lambda: self.b.udiv(self.i(x), self.i(y)))
 
     def rem(self, x: Int, y: Int) -> Int:
         """x % y for x >= 0 and y > 0."""
@@ -312,7 +368,14 @@ class Function:
         assert dtype.bits >= 8, dtype
         if isinstance(index, int) and index == 0:
             return pointer
-        return self.b.gep(pointer, [self.i(self.mul(index, dtype.bits // 8))], source_etype=I8)
+        known = 0
+        if not isinstance(index, int) and index in self._linear and self._linear[index][0] == "add":
+            _, index, known = self._linear[index]  # what is known becomes a part of the instruction that reads there
+        pointer = self._byte(pointer, self.mul(index, dtype.bits // 8))
+        return self._byte(pointer, known * dtype.bits // 8) if known else pointer
+
+    def _byte(self, pointer: Value, offset: Int) -> Value:
+        return self._once("byte", pointer, offset, lambda: self.b.gep(pointer, [self.i(offset)], source_etype=I8))
 
     def load(self, pointer: Value, index: Int, dtype: DType, width: int = 1) -> Value:
         """Elements [index, index + width) as they are computed with (see `convert.compute_type`)."""

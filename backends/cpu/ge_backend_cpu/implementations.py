@@ -81,6 +81,12 @@ def offers(node: Node, isa: Isa, options: Options) -> list[Implementation]:
     return [found for offer in _OFFERS.get(node.op, ()) for found in offer(node, isa, options)]
 
 
+def covers(node: Node, isa: Isa, options: Options) -> bool:
+    """Whether anything is offered for a node."""
+    _load()
+    return any(offer(node, isa, options) for offer in _OFFERS.get(node.op, ()))
+
+
 def native_operators() -> tuple[str, ...]:
     """Operators for which something is registered."""
     _load()
