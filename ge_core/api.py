@@ -67,7 +67,8 @@ def compile(
         framework: the frontend's name; by default the model is recognised.
         target: by default the first usable one of the catalogue's default targets.
         dynamic_shapes: torch.export's form, or names by input.
-        optimize: "none", "default", "max", or a set out of fusion, memory, reorder, dce, fold, layout, select.
+        optimize: "none", "default", "max" (times alternatives on this machine: docs/cpu.md), or a set out of fusion,
+            memory, reorder, dce, fold, layout, select, measure.
         precision: "accuracy", "balanced" or "speed".
         options: see `CORE_OPTIONS`, and what the frontend and the backend read.
 

@@ -12,7 +12,9 @@ from ge_backend_cpu.contract.winograd_forms import Form, error
 from ge_backend_cpu.ops import winograd
 from ge_core.backend import Implementation
 from ge_core.ir import Builder, Graph, symbol
-from tests.backends.cpu.native import check, kernels, plan_of, widths
+from ge_core.plan.states import StateStore
+from ge_core.reference.interpret import interpret
+from tests.backends.cpu.native import check, executable, kernels, plan_of, widths
 
 RNG = np.random.default_rng(41)
 
@@ -91,6 +93,36 @@ def test_stride_2(only: Any, x: tuple[int, ...], w: tuple[int, ...], pads: list[
 def test_other_strides_are_left_to_others() -> None:
     g = layer((1, 64, 57, 57), (64, 64, 3, 3), strides=[2, 1])
     assert not [name for name in kernels(plan_of(g)) if "winograd" in name]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
+@pytest.mark.parametrize(("outputs", "stride"), [(4, 1), (2, 1), (2, 2)])
+def test_what_is_not_finite_stays_in_its_tiles(only: Any, outputs: int, stride: int, value: float) -> None:
+    """As docs/cpu.md says: no other tile changes, and a window with a NaN gives a NaN."""
+    only(outputs)
+    g = layer((1, 16, 23, 22), (16, 16, 3, 3), strides=[stride, stride])
+    plan = plan_of(g)
+    assert any(name.startswith("winograd") for name in kernels(plan))
+    x = data(1, 16, 23, 22)
+    spoilt = x.copy()
+    spoilt[0, 5, 11, 9] = value
+    run = executable(plan)
+    (clean,), (got,) = (run.run([v], StateStore(())) for v in (x, spoilt))
+    (want,), _ = interpret(g, [spoilt], {})
+    rows, columns = (_tiles(at, outputs, stride) for at in (11, 9))
+    own = np.zeros(clean.shape, bool)
+    own[:, :, rows, columns] = True
+    assert (got[~own] == clean[~own]).all()
+    assert np.isnan(got[np.isnan(want)]).all()
+    assert own[np.isnan(want)].all() and np.isnan(want).any() == np.isnan(value)
+
+
+def _tiles(place: int, outputs: int, stride: int) -> slice:
+    """The outputs along an axis of all tiles that read an input."""
+    step = outputs * stride
+    read = (outputs - 1) * stride + 3
+    first = max(-(-(place - read + 1) // step), 0)
+    return slice(first * outputs, (place // step + 1) * outputs)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
