@@ -19,6 +19,7 @@ from ge_core.compiler import (
 )
 from ge_core.device_contract import SavesFiles
 from ge_core.errors import BackendError, OfflineModelError
+from ge_core.foreign_file import open_elsewhere
 from ge_core.ir.graph import Graph
 from ge_core.model import CompiledModel, Provenance
 from ge_core.om.container import PartitionType
@@ -93,7 +94,13 @@ def load_model(
         OfflineModelError: no offline model, or damaged.
         PluginError: the target's backend is not installed.
     """
-    stored = open_model(path)
+    try:
+        stored = open_model(path)
+    except OfflineModelError:
+        foreign = open_elsewhere(os.fspath(path), target)
+        if foreign is None:
+            raise
+        return foreign
     found = _Metadata(stored)
     plugin = host().backend(found.provenance.backend if target is None else target)
     same = target is None or target == found.provenance.target

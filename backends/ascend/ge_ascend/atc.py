@@ -24,7 +24,7 @@ class AtcJob:
     Attributes:
         model: the AIR or ONNX file.
         onnx: whether it is ONNX (`--framework=5`) rather than AIR (`--framework=1`).
-        shapes: input shapes by name, -1 for gears; only given where gears need them.
+        shapes: input shapes by name, with -1 for gears and -1 or low~high for other sizes that are not known.
         gears: per gear the sizes of all -1 in the order of `shapes`.
         places: operator names of the file to places in the user's model.
     """
@@ -33,7 +33,7 @@ class AtcJob:
     output: Path
     soc: str
     onnx: bool = False
-    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
     gears: Sequence[Sequence[int]] = ()
     external_weight: bool = False
     aipp: Path | None = None

@@ -20,6 +20,7 @@ from ge_core.image_input import prepend_images
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import DTYPES, DType, bfloat16, pack
 from ge_core.ir.graph import Graph
+from ge_core.model import CompiledModel
 from ge_core.plan.plan import ExecutionPlan
 from ge_core.plan.states import StateStore
 
@@ -150,6 +151,12 @@ class AscendBackend:
 
         save(artifact, path, options)
 
+    def open_file(self, path: str, target: str | None) -> CompiledModel | None:
+        """What ATC wrote; see `ge_core.foreign_file.OpensFiles`."""
+        from ge_ascend.offline import open_offline
+
+        return open_offline(path, target, self._names, self._names[-1])
+
     def check_file(self, path: str, target: str) -> list[FileFinding]:
         """See `ge_core.device_contract.ChecksFiles`."""
         from ge_ascend.check.run import check_file
@@ -159,7 +166,10 @@ class AscendBackend:
     def describe(self, artifact: Artifact, options: Options) -> str:
         """An estimate of time and memory; see `ge_core.device_contract.Describes`."""
         from ge_ascend.device import describe, estimate, figures
+        from ge_ascend.saving import DEVICE_MODEL
 
+        if DEVICE_MODEL in artifact.items:
+            return "compiled by ATC: its operators and their times are known to CANN's own tools alone"
         parts = []
         given = {**artifact.metadata.get("options", {}), **options}
         for name, graph in artifact.graphs.items():

@@ -99,8 +99,12 @@ class AclModel:
         self.desc = acl.mdl.create_desc()
         self._ok(acl.mdl.get_desc(self.desc, self.id), "acl.mdl.get_desc")
 
-    def run(self, inputs: Sequence[Any], results: Sequence[tuple[DType, tuple[int, ...]]]) -> list[np.ndarray]:
-        """Copy in, execute, copy out."""
+    def run(self, inputs: Sequence[Any], results: Sequence[tuple[DType, tuple[int, ...] | None]]) -> list[np.ndarray]:
+        """Copy in, execute, copy out.
+
+        Args:
+            results: type and shape of each output; the device tells a shape that is not known.
+        """
         acl, held = self.acl, []
         try:
             given, taken = acl.mdl.create_dataset(), acl.mdl.create_dataset()
@@ -124,10 +128,17 @@ class AclModel:
                 places.append(place)
                 acl.mdl.add_dataset_buffer(taken, acl.create_data_buffer(place, size))
             self._ok(acl.mdl.execute(self.id, given, taken), "acl.mdl.execute")
-            return [self._out(place, *result) for place, result in zip(places, results, strict=True)]
+            return [
+                self._out(place, dtype, self._told(index) if shape is None else shape)
+                for index, (place, (dtype, shape)) in enumerate(zip(places, results, strict=True))
+            ]
         finally:
             for place in held:
                 acl.rt.free(place)
+
+    def _told(self, index: int) -> tuple[int, ...]:
+        found = self._got(self.acl.mdl.get_cur_output_dims(self.desc, index), "acl.mdl.get_cur_output_dims")
+        return tuple(int(size) for size in found["dims"])
 
     def _out(self, place: int, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
         array = np.empty(shape, dtype.numpy)

@@ -18,12 +18,14 @@ from ge_ascend.lower.scope import bare_symbol
 from ge_core.backend import Artifact, Buffer, Options
 from ge_core.errors import BackendError, OptionError
 from ge_core.image_input import Image, prepend_images
-from ge_core.ir.dims import Dim
+from ge_core.ir.dims import Dim, Size
 from ge_core.ir.graph import Graph
 from ge_core.om.file import atomic_write
 from ge_core.passes.pipeline import optimise
 from ge_core.plugins import host
 
+DEVICE_MODEL = "device.om"
+"""The item that holds the bytes of a file of ATC, in an artifact that was opened from one."""
 _MOST_GEARS = 100
 ONNX_OPSET = 17
 
@@ -35,6 +37,9 @@ def save(artifact: Artifact, path: str, options: Options) -> None:
         BackendError: another suffix, no ATC, or ATC failed.
     """
     target = Path(path)
+    if DEVICE_MODEL in artifact.items:
+        _copy(artifact, target)
+        return
     if target.suffix == ".air":
         write_air_files(artifact, target)
         return
@@ -48,6 +53,14 @@ def save(artifact: Artifact, path: str, options: Options) -> None:
     if atc is None:
         raise missing_atc(job)
     run_atc(job, atc)
+
+
+def _copy(artifact: Artifact, target: Path) -> None:
+    """What ATC wrote, as it is."""
+    if target.suffix != ".om":
+        raise BackendError(f"{target.name}: the model was opened from an offline model of ATC", expected="net.om")
+    with atomic_write(target) as file:
+        file.write(_plain(artifact.items[DEVICE_MODEL]))
 
 
 def write_air_files(artifact: Artifact, target: Path) -> None:
@@ -126,16 +139,30 @@ def _aipp(graph: Graph, target: Path, artifact: Artifact) -> Path | None:
     return path
 
 
-def _gears(graph: Graph, given: object) -> tuple[dict[str, list[int]], list[list[int]]]:
+def _open_shapes(graph: Graph) -> dict[str, list[int | str]]:
+    """Input shapes with a range, or -1, for each size that is known at run time only; none when all are known."""
+    if not any(isinstance(size, Dim) for value in graph.inputs for size in value.shape):
+        return {}
+    return {value.name: [_open_size(size) for size in value.shape] for value in graph.inputs}
+
+
+def _open_size(size: Size) -> int | str:
+    symbol = bare_symbol(size)
+    if isinstance(size, int):
+        return size
+    return -1 if symbol is None or symbol.hi is None else f"{max(symbol.lo, 1)}~{symbol.hi}"
+
+
+def _gears(graph: Graph, given: object) -> tuple[dict[str, list[int | str]], list[list[int]]]:
     """Input shapes with -1 and the listed sizes for them, in the order of the shapes."""
     if not given:
-        return {}, []
+        return _open_shapes(graph), []
     if not isinstance(given, dict):
         raise OptionError(f"gears={given!r}", expected="listed sizes by symbol, such as {'batch': [1, 8]}")
-    shapes: dict[str, list[int]] = {}
+    shapes: dict[str, list[int | str]] = {}
     order: list[str] = []
     for value in graph.inputs:
-        sizes = []
+        sizes: list[int | str] = []
         for size in value.shape:
             symbol = bare_symbol(size)
             if isinstance(size, Dim):

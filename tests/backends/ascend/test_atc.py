@@ -64,7 +64,7 @@ def test_atc_gets_the_air_file_and_its_om_is_kept_as_it_is(tmp_path: Path, atc: 
     assert given["--framework"] == "1" and given["--model"] == str(tmp_path / "net.air")
     assert given["--soc_version"] == "Ascend310P3"
     assert given["--precision_mode"] == "must_keep_origin_dtype"
-    assert "--input_shape" not in given
+    assert given["--input_shape"] == "x:1~32,8"
     assert sorted(p.name for p in tmp_path.glob("*.om")) == ["net.om"]
     assert not list(tmp_path.glob(".atc*"))
 
