@@ -50,9 +50,13 @@ zoo: environment
 	GE_HOSTILE=6000 GE_NODE_CASES=all $(python) -m pytest -q tests/frontends/onnx/test_hostile.py tests/frontends/onnx/test_target.py
 
 bench: environment
+	$(install) -r bench/requirements.txt
 	$(python) bench/scale.py
 	$(python) bench/memory.py
 	$(python) bench/import.py
+	$(python) bench/kernels.py
+	$(python) bench/cpu_peers.py
+	$(python) bench/cpu_peers.py --throughput 32
 
 environment: $(VENV)/.test
 

@@ -10,9 +10,12 @@
 
 Every contestant is a process of its own that stands still while it is not its turn. Ge and one peer take turns in
 short rounds; of each, the fastest quarter of the rounds counts (the median call of a round), so that other work on
-the machine spoils rounds and not results. Every result is compared with PyTorch in float32 first. Needs torch,
-torchvision, transformers, onnx, onnxscript, onnxruntime and openvino, and g++ for torch.compile. Results are written
-to bench/results/cpu_peers.json at once.
+the machine spoils rounds and not results. Between the rounds another process measures what the machine does at best.
+At most two models are in memory at a time. Every result is compared with PyTorch in float32 first. Ge's peak of memory
+is that of a process that loads the offline model, without PyTorch; a peer's that of its own.
+
+Needs torch, torchvision, transformers and bench/requirements.txt, and g++ for torch.compile. Results are written to
+bench/results/cpu_peers.json at once. All rows take about half an hour.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ LEAST_ROUNDS, PAIR_SECONDS = 4, 25.0
 PEERS = ("onnxruntime", "openvino", "torch", "compile", "freezing")
 PACKAGES = ("torch", "onnxruntime", "openvino", "numpy", "llvmlite")
 HEADINGS = (
-    "model", "per second", "ge ÷ best peer", "bar", "best peer", *PEERS, "share of the limit",
+    "model", "ge per second", "ge ÷ best peer", "bar", *(f"÷ {kind}" for kind in PEERS), "share of the limit",
     "peak MB: ge, best peer", "compile s: ge, best peer",
 )  # fmt: skip
 SWITCHES = {
@@ -182,7 +185,10 @@ def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, keep: 
                 found = {"failed": str(failed)[-300:]}
             row["peers"][kind] = found
             print(f"  {name} x{threads} {kind}: {json.dumps(found)}", flush=True)
-        row["peak_calls"] = ge.ask("memory")["peak"]
+        ge.ask("save")
+        with contestant("offline", name, threads, folder) as offline:
+            checked(offline, "ge's offline model", model.tolerance)
+            row |= {"load": offline.built["compile"], "peak_calls": offline.ask("memory")["peak"]}
     timed = {kind: found for kind, found in row["peers"].items() if "ratio" in found}
     if not timed:
         raise ValueError("no peer ran")
@@ -236,31 +242,35 @@ def run_profile(name: str, threads: int, rounds: int, keep: str | None) -> None:
 
 def table(results: Mapping[str, Any]) -> str:
     """The results in Markdown."""
-    lines = []
+    made = ", ".join(f"{package} {version}" for package, version in results["versions"].items())
+    lines = [f"Measured on {results['cores']} cores of {results['cpu']} with {made}."]
     for threads, rows in sorted(results["threads"].items()):
-        lines += [
-            f"\n{threads} thread{'s' if threads != '1' else ''}\n",
-            "| " + " | ".join(HEADINGS) + " |",
-            "|" + "---|" * len(HEADINGS),
-        ]
-        for name, row in rows.items():
-            peers = row["peers"]
-            ratios = [f"{peers[k]['ratio']:.2f}" if "ratio" in peers.get(k, {}) else "–" for k in PEERS]
-            best = peers[row["best"]]
-            share = f"{100 * row['share']:.0f} %" if "share" in row else "–"
-            lines.append(
-                f"| {name} | {row['throughput']:.4g} | **{row['ratio']:.2f}** | {row['bar']} | {row['best']} | "
-                + " | ".join(ratios)
-                + f" | {share} | {row['peak_calls'] / 1e6:.0f}, {best['peak_calls'] / 1e6:.0f} "
-                f"| {row['compile']:.2f}, {best['compile']:.2f} |"
-            )
+        lines += ["", f"{threads} thread{'s' if threads != '1' else ''}:", ""]
+        lines += ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
+        lines += [_line(name, row) for name, row in rows.items()]
     for threads, rows in sorted(results.get("throughput", {}).items()):
-        lines += [f"\nResNet-50, {threads} thread(s)\n", "| switches | images per second | peak MB |", "|---|---|---|"]
+        lines += ["", f"ResNet-50, batch {results['batch']}, {threads} thread{'s' if threads != '1' else ''}:", ""]
+        lines += ["| what is on | images per second | peak MB |", "|---|---|---|"]
         first = next(iter(rows.values()))["images_per_second"]
         for kind, row in rows.items():
             rate = row["images_per_second"]
-            lines.append(f"| {kind} | {rate:.1f} ({100 * (rate / first - 1):+.0f} %) | {row['peak_calls'] / 1e6:.0f} |")
+            gain = "" if rate == first else f" ({100 * (rate / first - 1):+.0f} %)"
+            lines.append(f"| {kind} | {rate:.1f}{gain} | {row['peak_calls'] / 1e6:.0f} |")
     return "\n".join(lines)
+
+
+def _line(name: str, row: Mapping[str, Any]) -> str:
+    """A row: ratios of peers that were left out or refuse the model are –."""
+    peers = row["peers"]
+    best = peers[row["best"]]
+    share = f"{100 * row['share']:.0f} %" if "share" in row else "–"
+    memory = f"{row['peak_calls'] / 1e6:.0f}, {best['peak_calls'] / 1e6:.0f}"
+    cells = [
+        name, f"{row['throughput']:.4g}", f"**{row['ratio']:.2f}**", str(row["bar"]),
+        *(f"{peers[k]['ratio']:.2f}" if "ratio" in peers.get(k, {}) else "–" for k in PEERS),
+        share, memory, f"{row['compile']:.2f}, {best['compile']:.2f}",
+    ]  # fmt: skip
+    return "| " + " | ".join(cells) + " |"
 
 
 def read_results() -> dict[str, Any]:
@@ -302,6 +312,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.throughput:
         found = run_throughput(given.threads, given.throughput, given.rounds, given.keep)
         results.setdefault("throughput", {})[threads] = found
+        results["batch"] = given.throughput
         print(json.dumps(found, indent=1))
         if not given.dry:
             write_results(results)

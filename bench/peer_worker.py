@@ -23,6 +23,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)  # not this folder: transformers would take kernels.py for a package of that name
 THREADS = int(sys.argv[3]) if __name__ == "__main__" else 1
+OFFLINE = "ge.om"
 Arrays = list[np.ndarray]
 Run = Callable[[], Any]
 
@@ -113,8 +114,18 @@ def with_ge(name: str, folder: Path, mode: str) -> Contestant:
 
     return Contestant(
         lambda: compiled(*given), flat, seconds, import_seconds=imported, host_steps=kinds.count("HostStep"),
-        profile=profile,
+        profile=profile, save=lambda: compiled.save(folder / OFFLINE),
     )  # fmt: skip
+
+
+def with_offline_model(name: str, folder: Path, mode: str) -> Contestant:
+    """What ge saved, in a process that has no PyTorch."""
+    import ge_core
+
+    started = time.perf_counter()
+    loaded = ge_core.load(folder / OFFLINE, trust=True)
+    seconds, given = time.perf_counter() - started, stored(folder, "in")
+    return Contestant(lambda: loaded(*given), flat, seconds)
 
 
 def with_onnxruntime(name: str, folder: Path, mode: str) -> Contestant:
@@ -156,7 +167,7 @@ def onnx_path(name: str, folder: Path) -> str:
 
 CONTESTANTS: dict[str, Callable[[str, Path, str], Contestant]] = {
     "torch": with_torch, "compile": with_torch, "freezing": with_torch, "ge": with_ge,
-    "onnxruntime": with_onnxruntime, "openvino": with_openvino,
+    "offline": with_offline_model, "onnxruntime": with_onnxruntime, "openvino": with_openvino,
 }  # fmt: skip
 
 
@@ -281,6 +292,9 @@ def main() -> int:
             answer = {"times": timed(built.run, command["seconds"])}
         elif command["do"] == "profile":
             answer = {"steps": built.more["profile"](command["rounds"])}
+        elif command["do"] == "save":
+            built.more["save"]()
+            answer = {}
         elif command["do"] == "memory":
             answer = {"peak": status("VmHWM")}
         print(json.dumps(answer), flush=True)

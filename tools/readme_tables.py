@@ -85,6 +85,12 @@ def _seed_tables(results: dict[str, Any]) -> str:
     return tables(results)
 
 
+def _cpu_peers(results: dict[str, Any]) -> str:
+    from bench.cpu_peers import table
+
+    return table(results)
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "memory": ("memory.json", _memory),
     "scale": ("scale.json", _scale),
@@ -96,6 +102,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "zoo_ascend": ("zoo_ascend.json", _ascend),
     "seed_tables": ("seed_tables.json", _seed_tables),
     "zoo_onnx": ("zoo_onnx.json", _zoo_onnx),
+    "cpu_peers": ("cpu_peers.json", _cpu_peers),
     "zoo_mindspore": ("zoo_mindspore.json", _zoo("mindspore", "MindSpore")),
 }
 
