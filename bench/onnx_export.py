@@ -3,9 +3,11 @@
     python bench/onnx_export.py [names ...]        run what has no result yet; a name may be a part of names
     python bench/onnx_export.py --again [names]    run them again
     python bench/onnx_export.py --opset 11 13      these opsets, by default 11, 13, 17, 21 and 28
+    python bench/onnx_export.py --list onnx        the pretrained ONNX models
 
-The models are those of `bench/zoo.py`, PyTorch's by default. Each file must be accepted by onnx's checker and by ONNX
-Runtime, which must give what the graph gives by reference kernels, and what it gives once it is imported again.
+The models are those of `bench/zoo.py`, PyTorch's by default, and of `bench/onnx_models.py`. Each file must be accepted
+by onnx's checker and by ONNX Runtime, which must give what the graph gives by reference kernels (of an ONNX model: what
+ONNX Runtime gives for the model itself), and so must the file once it is imported again.
 Results are written to bench/results/onnx_export.json after each model.
 """
 
@@ -41,9 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.one:
         print(json.dumps(run_model(given.list, given.one, given.opset)))
         return 0
-    from bench.zoo import listing, versions
+    from bench.zoo import versions
 
-    for name in listing(given.list)["models"]:
+    for name in names_of(given.list):
         rows = read_results()["models"]
         if (given.names and not any(part in name for part in given.names)) or (name in rows and not given.again):
             continue
@@ -56,6 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         part.replace(RESULTS)
         print(name, row["status"], row.get("message") or row.get("errors") or "", flush=True)
     return 1 if any(row["status"] == "failed" for row in read_results()["models"].values()) else 0
+
+
+def names_of(listed: str) -> list[str]:
+    """The models of a list."""
+    if listed == "onnx":
+        from bench.onnx_models import MODELS
+
+        return [model.path for model in MODELS]
+    from bench.zoo import listing
+
+    return list(listing(listed)["models"])
 
 
 def read_results() -> dict[str, Any]:
@@ -91,27 +104,20 @@ def run_model(listed: str, name: str, opsets: Sequence[int]) -> dict[str, Any]:
         status (ok, refused by the framework, not run, failed), and by opset the larger of the errors of ONNX Runtime
         and of the graph imported again, or what the opset cannot say.
     """
-    import ge_core
-    from bench.zoo import models
     from ge_core.errors import GeError, ModelImportError
 
-    framework = importlib.import_module(f"bench.framework_{listed}").FRAMEWORK
-    framework.prepare()
-    example = models(listed)[name]()
-    if not example.values:
-        return {"status": "not run"}
     try:
-        graph = ge_core.import_model(
-            example.model, example.args, example.kwargs, framework=listed, dynamic_shapes=example.shapes
-        )
+        opened = open_onnx(name) if listed == "onnx" else open_example(listed, name)
     except ModelImportError as error:
-        refused = framework.refused(name, error.what)
+        refused = importlib.import_module(f"bench.framework_{listed}").FRAMEWORK.refused(name, error.what)
         return {"status": f"refused by {listed}" if refused else "failed", "message": error.what[:300]}
-    arrays = framework.arrays(example)
+    if opened is None:
+        return {"status": "not run"}
+    graph, arrays, want = opened
     row: dict[str, Any] = {"status": "ok", "errors": {}, "refused": {}}
     for opset in opsets:
         try:
-            row["errors"][opset] = float(f"{_error(graph, arrays, opset):.2g}")
+            row["errors"][opset] = float(f"{_error(graph, arrays, want, opset):.2g}")
         except GeError as error:
             row["refused"][opset] = [error.what, *error.details][:6]
     worst = max(row["errors"].values(), default=0.0)
@@ -121,18 +127,56 @@ def run_model(listed: str, name: str, opsets: Sequence[int]) -> dict[str, Any]:
     return row
 
 
-def _error(graph: Any, arrays: Sequence[Any], opset: int) -> float:
-    """The larger error of ONNX Runtime and of our import, beside the graph itself."""
+def open_example(listed: str, name: str) -> tuple[Any, Sequence[Any], Sequence[Any]] | None:
+    """Graph, inputs, and what the graph gives for them, states after its outputs; None for one that is not run."""
+    import ge_core
+    from bench.zoo import models
+    from ge_core.reference.interpret import interpret
+
+    framework = importlib.import_module(f"bench.framework_{listed}").FRAMEWORK
+    framework.prepare()
+    example = models(listed)[name]()
+    if not example.values:
+        return None
+    graph = ge_core.import_model(
+        example.model, example.args, example.kwargs, framework=listed, dynamic_shapes=example.shapes
+    )
+    arrays = framework.arrays(example)
+    want, after = interpret(graph, list(arrays))
+    return graph, arrays, [*want, *(after[state.name] for state in graph.states)]
+
+
+def open_onnx(name: str) -> tuple[Any, Sequence[Any], Sequence[Any]]:
+    """Graph and inputs of a pretrained model, and what ONNX Runtime gives for the file."""
+    from bench.onnx_models import MODELS, fetched
+    from ge_core.ir.clone import clone_graph
+    from ge_core.ir.types import TensorType
+    from ge_core.passes import optimise
+    from ge_frontend_onnx.importer import import_model
+    from tests.frontends.onnx.agreement import run_ort
+
+    model = next(m for m in MODELS if m.path == name)
+    path = str(fetched(model.package) / model.path)
+    feed = next(iter(model.feeds()))
+    imported = import_model(path)
+    trial = clone_graph(imported.graph)
+    optimise(trial, ("fold", "dce"))
+    if any(isinstance(v.type, TensorType) and v.type.shape is None for v in trial.outputs):
+        # the number of axes depends on the sizes of the call: those are fixed
+        shapes = {key: dict(enumerate(array.shape)) for key, array in feed.items() if array.shape}
+        imported = import_model(path, dynamic_shapes=shapes)
+    return imported.graph, [feed[n] for n in imported.signature.input_names], run_ort(path, feed)
+
+
+def _error(graph: Any, arrays: Sequence[Any], want: Sequence[Any], opset: int) -> float:
+    """The larger error of ONNX Runtime and of our import, beside what is wanted."""
     import onnx
 
     from bench.zoo import largest_error
-    from ge_core.reference.interpret import interpret
     from ge_frontend_onnx.exporter import export
     from ge_frontend_onnx.importer import import_model
     from tests.frontends.onnx.agreement import run_imported, run_ort
 
-    want, after = interpret(graph, list(arrays))
-    expected = [*want, *(after[state.name] for state in graph.states)]
     feed = dict(zip((value.name for value in graph.inputs), arrays, strict=True))
     feed |= {state.name: state.initial.array() for state in graph.states}
     with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +187,7 @@ def _error(graph: Any, arrays: Sequence[Any], opset: int) -> float:
             "ONNX Runtime": run_ort(path, {name: feed[name] for name in _inputs(path)}),
             "imported again": run_imported(import_model(path), feed),
         }
-    return max(largest_error(expected, found) for found in results.values())
+    return max(largest_error(want, found) for found in results.values())
 
 
 def _inputs(path: str) -> list[str]:
