@@ -47,7 +47,9 @@ class Onnx:
             StopIteration: no model of the list has this path.
         """
         model = next(m for m in MODELS if m.path == name)
-        return OnnxExample(str(fetched(model.package) / model.path), dict(model.feeds()[0]))
+        feed = dict(model.feeds()[0])
+        # the feed as an example too: it decides ranks that a branch leaves open
+        return OnnxExample(str(fetched(model.package) / model.path), feed, kwargs=dict(feed))
 
     def tracing(self) -> AbstractContextManager[Tracing]:
         """No framework traces a file."""

@@ -61,7 +61,7 @@ def open_offline(path: str, target: str | None, known: Sequence[str], backend: s
     soc = decode(attrs["soc_version"]) if "soc_version" in attrs else ""
     own = target_of(soc) if isinstance(soc, str) else None
     own = own or (target if target in CHIPS else None)
-    if own not in known:
+    if own is None or own not in known:
         return None
     if target not in (None, own):
         raise OfflineModelError(

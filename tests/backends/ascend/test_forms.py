@@ -211,3 +211,23 @@ def test_what_a_fused_operator_took_over_is_gone() -> None:
     found = lowered(geglu("none", True))
     assert {op.type for op in found.program.ops()} <= {"Data", "Const", "GeGluV2"}
     assert len(data(back(found))) == 1
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"strides": [2, 1, 3], "pads": [1, 0, 2, 0, 1, 1], "output_padding": [1, 0, 2]},
+        {"strides": [1, 2, 2], "pads": [4, 0, 3, 3, 0, 3], "dilations": [2, 1, 1]},
+        {"group": 2},
+    ],
+)
+def test_transposed_convolutions_in_three_dimensions_without_a_kernel(attrs: dict[str, object]) -> None:
+    groups = attrs.get("group", 1)
+    w = np.random.default_rng(0).standard_normal((4, 6 // (2 if groups == 2 else 1), 3, 2, 3)).astype(np.float32)
+
+    def build(b: Builder, x: Value) -> Value:
+        return b.ConvTranspose(x, b.constant(w), b.constant(np.arange(6, dtype=np.float32)), **attrs)
+
+    graph = graph_of(build, ("float32", (2, 4, 5, 4, 3)))
+    assert "Conv3D" in types(same(graph))
+    assert "Conv3DTranspose" in types(same(graph, mode="mixed_float16", tolerance=5e-3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ge_core.ir import Builder, Graph, Location
+from ge_core.ir import Builder, Graph, Location, Value
 from tests.backends.ascend.roundtrip import graph_of, lowered, same, types
 
 QKV = [("float16", (1, 4, 6, 16)), ("float16", (1, 2, 6, 16)), ("float16", (1, 2, 6, 16))]
@@ -111,9 +111,16 @@ def test_every_form_that_is_emitted_exists_in_the_table() -> None:
 
 
 def test_a_refused_operator_says_why_and_what_to_do() -> None:
-    def build(b: Builder) -> object:
-        zero = np.int64(0)
-        return b.ge.Random(b.ints(2, 3), zero, zero, dtype="float32", distribution="uniform")
+    def build(b: Builder, offset: Value) -> object:
+        return b.ge.Random(b.ints(2, 3), np.int64(0), offset, dtype="float32", distribution="uniform")
 
-    (problem,) = lowered(graph_of(build)).problems
+    (problem,) = lowered(graph_of(build, ("int64", ()))).problems
     assert "generators give other numbers" in str(problem) and "as an input" in str(problem)
+
+
+def test_random_numbers_of_a_constant_seed_stand_in_the_file() -> None:
+    def build(b: Builder, x: Value) -> object:
+        return b.Add(x, b.ge.Random(b.ints(2, 3), np.int64(7), np.int64(5), dtype="float32", distribution="normal"))
+
+    found = same(graph_of(build, ("float32", (2, 3))))
+    assert types(found) == ["Add"] and any("drawn when" in line for line in found.notes.lines())

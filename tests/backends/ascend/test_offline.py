@@ -74,7 +74,7 @@ def test_a_file_without_its_chip_needs_a_target(tmp_path: Path) -> None:
 
 
 def test_the_device_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    seen: list[object] = []
 
     class Loaded:
         def __init__(self, path: Path) -> None:

@@ -182,6 +182,11 @@ class Emitter:
         self.names[base] += 1
         return self.name_of(f"{base}_{self.names[base]}")
 
+    def has(self, port: tuple[str, str], dtype: DType) -> bool:
+        """Whether an operator's port takes an element type on this chip."""
+        declared = prototype(port[0])
+        return declared is not None and self._takes(declared, port[1], dtype)
+
     def allows(self, declared: Prototype, port: Port, dtype: DType) -> bool:
         """Whether the operator takes an element type at a port on this chip."""
         if declared.name == "Cast":

@@ -9,6 +9,7 @@ import numpy as np
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.quantised_product import fused_product, whole_product
 from ge_ascend.lower.registry import lowering
+from ge_ascend.lower.spread import spread_product
 from ge_ascend.net import Out
 from ge_core.ir.dims import Size
 
@@ -111,6 +112,8 @@ def conv_transpose(c: LowerCall) -> Out:
         x, w = (c.op("Unsqueeze", v, axes=[2]) for v in (x, w))
         strides, dilations, extra = [1, *strides], [1, *dilations], [0, *extra]
         pads, sizes = [0, pads[0], 0, pads[1]], [*sizes[:2], 1, sizes[2]]
+    if spatial == 3 and not c.engine.emitter.has(("Conv3DTranspose", "x"), x.value.dtype):
+        return spread_product(c, x, bias, strides, dilations, pads, extra)
     type, formats = ("Conv3DTranspose", _NCDHW) if spatial == 3 else ("Conv2DTranspose", _NCHW)
     y = c.product(
         type, c.ints(sizes), x, w, bias, strides=[1, 1, *strides], dilations=[1, 1, *dilations],

@@ -11,7 +11,7 @@ _SEQUENCE = "sequences live on the host", "return the tensors one by one, or sta
 
 REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
-        ("ge.Random", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli",
+        ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli",
          "Multinomial"), _NUMBERS,
     ),
     **dict.fromkeys(
