@@ -360,3 +360,19 @@ def test_group_query_attention_softcap_and_packed_projections() -> None:
 def test_forms_that_are_refused(op: str, inputs: list[Any], attrs: dict[str, Any], reason: str) -> None:
     with pytest.raises(UnsupportedError, match=reason):
         import_model(one_node(op, inputs, attrs, domain=_MS))
+
+
+def test_products_and_convolutions_with_an_activation() -> None:
+    """By formulas and by ONNX Runtime's other operators."""
+    x, w, bias = _f(3, 4), _f(4, 5), _f(5)
+    check_ms("FusedMatMulActivation", [x, w], {"activation": "Relu", "alpha": 0.5},
+             expected=[np.maximum(x @ w * np.float32(0.5), 0)])  # fmt: skip
+    y = x @ w + bias
+    gelu = 0.5 * y * (1 + np.tanh(np.sqrt(2 / np.pi) * (y + 0.044715 * y**3)))
+    check_ms("GemmFastGelu", [x, w, bias], expected=[gelu.astype(np.float32)])
+    image, weights, added = _f(1, 3, 6, 6), _f(4, 3, 3, 3), _f(1, 4, 6, 6)
+    attrs = {"pads": [1, 1, 1, 1], "activation": "Relu"}
+    inputs = [image, weights, _f(4), added]
+    (want,) = run_ort(one_node("FusedConv", inputs, attrs, domain=_MS), feed_of(inputs))
+    first, last = image.transpose(0, 2, 3, 1).copy(), added.transpose(0, 2, 3, 1).copy()
+    check_ms("NhwcFusedConv", [first, weights, inputs[2], last], attrs, expected=[want.transpose(0, 2, 3, 1)])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import onnx.defs
 import pytest
+from onnx.backend.test.loader import load_model_tests
 from onnxruntime.capi import onnxruntime_pybind11_state as onnx_runtime
 
 from ge_core.ops.schema import OPSET, onnx_names
@@ -55,3 +58,11 @@ def test_unknown_operators_are_not_found() -> None:
     assert find("own", "Relu", 1) is None
     assert find("com.microsoft", "Relu", 1) is None
     assert find("", "Wobble", OPSET) is None
+
+
+def test_every_conversion_of_another_domain_is_tested() -> None:
+    """By a test that names the operator, or by ONNX's own cases."""
+    texts = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_m*.py"))
+    cases = {node.op_type for case in load_model_tests(kind="node") for node in case.model.graph.node if node.domain}
+    missing = [op for domain, op in converted() if domain and f'"{op}"' not in texts and op not in cases]
+    assert missing == []
