@@ -11,8 +11,8 @@ place. Values of outer blocks are captured when they are used inside a region.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from struct import pack
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -32,6 +32,7 @@ Operand: TypeAlias = Value | np.ndarray | np.generic | int | float | bool | None
 RegionBody: TypeAlias = Callable[..., Value | Sequence[Value]]
 
 _CACHED_ELEMENTS = 64
+_INT64 = np.dtype(np.int64)
 
 
 class Builder:
@@ -46,20 +47,15 @@ class Builder:
     def __init__(self, block: Block, before: Node | None = None, loc: Location = UNKNOWN) -> None:
         self.block, self.before, self.loc = block, before, loc
         self.ge = _GeDomain(self)
-        self._cache: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
+        self._cache: dict[tuple[np.dtype, tuple[int, ...], bytes], Value] = {}
 
     @property
     def graph(self) -> Graph:
         return self.block.graph
 
-    @contextmanager
-    def at(self, loc: Location) -> Iterator[Builder]:
-        """Give `loc` to the nodes built inside."""
-        old, self.loc = self.loc, loc
-        try:
-            yield self
-        finally:
-            self.loc = old
+    def at(self, loc: Location) -> _Place:
+        """A context that gives `loc` to the nodes built inside."""
+        return _Place(self, loc)
 
     def input(self, name: str, dtype: object, shape: Sequence[Size] | None) -> Value:
         """A new graph input."""
@@ -83,7 +79,7 @@ class Builder:
         array = np.asarray(data) if dtype is None else np.asarray(data).astype(DType.of(dtype).numpy)
         if array.size > _CACHED_ELEMENTS or array.dtype.kind == "O":
             return self._visible(self.graph.add_constant(Constant.of(array), name))
-        key = (str(array.dtype), array.shape, array.tobytes())
+        key = (array.dtype, array.shape, array.tobytes())
         if key not in self._cache:
             self._cache[key] = self.graph.add_constant(Constant.of(array.copy()), name)
         return self._visible(self._cache[key])
@@ -94,9 +90,10 @@ class Builder:
         for s in sizes:
             flat.extend([s] if isinstance(s, (int, np.integer, Dim)) else s)
         plain = [int(s) for s in flat if not isinstance(s, Dim)]
-        if len(plain) == len(flat):
-            return self.constant(np.array(plain, np.int64))
-        return self.op("ge.Dims", exprs=tuple(flat))
+        if len(plain) != len(flat):
+            return self.op("ge.Dims", exprs=tuple(flat))
+        found = self._cache.get((_INT64, (len(plain),), pack(f"{len(plain)}q", *plain)))
+        return self.constant(np.array(plain, np.int64)) if found is None else self._visible(found)
 
     def scalar(self, size: Size) -> Value:
         """An int64 scalar of a size."""
@@ -172,9 +169,9 @@ class Builder:
                     node.add_region(key, self._region(node, key, raw))
                 else:
                     node.attrs[key] = normal_attribute(declared.attributes[key], raw, name)
-            for a in declared.attributes.values():
-                if a.required and a.name not in node.attrs and a.name not in node.regions:
-                    raise GraphError(f"{name} needs the attribute {a.name}", where=self.loc)
+            for key in declared.required:
+                if key not in node.attrs and key not in node.regions:
+                    raise GraphError(f"{name} needs the attribute {key}", where=self.loc)
             count = self._output_count(declared, node) if num_outputs is None else num_outputs
             types, contents = infer_types(node, count)
             node.block = None
@@ -295,6 +292,22 @@ class Builder:
         s = self.graph.fresh_symbol("u", least if dims.less_equal(before, after) is True else 0)
         made.add(dims.symbol(s.name, s.lo, s.hi))
         return dims.symbol(s.name, s.lo, s.hi)
+
+
+class _Place:
+    """A builder's location while a context is open. Not a generator: importers open one for each operator."""
+
+    __slots__ = ("_builder", "_loc")
+
+    def __init__(self, builder: Builder, loc: Location) -> None:
+        self._builder, self._loc = builder, loc
+
+    def __enter__(self) -> Builder:
+        self._builder.loc, self._loc = self._loc, self._builder.loc
+        return self._builder
+
+    def __exit__(self, *_: object) -> None:
+        self._builder.loc, self._loc = self._loc, self._builder.loc
 
 
 class _GeDomain:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ge_core.errors import GraphError, UnknownRankError
 from ge_core.ir.constant import Constant, Content, content_of
@@ -94,8 +94,7 @@ class Value:
         return f"%{self.name}: {self.type}"
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """One place that reads a value.
 
     `user` is a Node (kind "input"), a Region (kinds "capture", "output"), or a Graph (kinds "output", "state");
@@ -104,7 +103,7 @@ class Use:
 
     user: Node | Block
     kind: str
-    index: int
+    index: int  # type: ignore[assignment]  # hides a method of tuples that nobody needs
 
     def set(self, value: Value | None) -> None:
         """Point this use at another value."""

@@ -5,8 +5,8 @@ The table names only what is added. Inference and verification of every node go 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 
 from ge_core.errors import TypeRuleError
 from ge_core.ir.dtype import DTYPES
@@ -87,28 +87,32 @@ def allowed(op: str, type_variable: str) -> frozenset[str]:
     return own | (frozenset(schema(op).types.get(type_variable, _ALL)) & _ALL)
 
 
-def dtype_problems(node: Node) -> Iterator[str]:
-    """What is wrong with the element types of a node's inputs; sequences and optionals are left to the rules."""
-    declared = schema(node.op)
-    bound: dict[str, str] = {}
-    for i, value in enumerate(node.inputs):
-        if value is None or not isinstance(value.type, TensorType):
+@lru_cache(maxsize=8192)
+def _problems(op: str, names: tuple[str | None, ...]) -> tuple[str, ...]:
+    """What is wrong with inputs of these element types; None is an input that is omitted or no tensor."""
+    declared, bound = schema(op), dict[str, str]()
+    found = list[str]()
+    for i, name in enumerate(names):
+        if name is None:
             continue
-        parameter, name = declared.input(i), value.type.dtype.name
-        ok = allowed(node.op, parameter.type)
+        parameter = declared.input(i)
+        ok = allowed(op, parameter.type)
         if name not in ok:
-            yield f"input {parameter.name} is {name}, expected {_listed(ok)}"
+            found.append(f"input {parameter.name} is {name}, expected {_listed(ok)}")
         elif parameter.homogeneous and bound.setdefault(parameter.type, name) != name:
-            yield f"input {parameter.name} is {name}, another one of type {parameter.type} {bound[parameter.type]}"
+            other = bound[parameter.type]
+            found.append(f"input {parameter.name} is {name}, another one of type {parameter.type} {other}")
+    return tuple(found)
 
 
 def check_dtypes(node: Node) -> None:
-    """Check the element types of a node's inputs.
+    """Check the element types of a node's inputs; sequences and optionals are left to the rules.
 
     Raises:
         TypeRuleError: one is not allowed, or inputs of one type variable differ.
     """
-    for problem in dtype_problems(node):
+    names = [v.type.dtype.name if v is not None and isinstance(v.type, TensorType) else None for v in node.inputs]
+    for problem in _problems(node.op, tuple(names)):
         raise TypeRuleError(f"{node.op}: {problem}", where=node.loc)
 
 

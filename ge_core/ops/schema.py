@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,7 +72,7 @@ class Schema:
     types: dict[str, tuple[str, ...]]
     since: int = 0
 
-    @property
+    @cached_property
     def min_inputs(self) -> int:
         needed = 0
         for i, p in enumerate(self.inputs):
@@ -82,15 +82,15 @@ class Schema:
                 needed = i + p.minimum
         return needed
 
-    @property
+    @cached_property
     def max_inputs(self) -> int | None:
         return None if self.inputs and self.inputs[-1].option == "variadic" else len(self.inputs)
 
-    @property
+    @cached_property
     def min_outputs(self) -> int:
         return sum(1 for p in self.outputs if p.option == "single")
 
-    @property
+    @cached_property
     def max_outputs(self) -> int | None:
         return None if self.outputs and self.outputs[-1].option == "variadic" else len(self.outputs)
 
@@ -98,7 +98,12 @@ class Schema:
         """The formal parameter of input `index`."""
         return self.inputs[min(index, len(self.inputs) - 1)]
 
-    @property
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Names of the attributes and regions that every node has."""
+        return tuple(a.name for a in self.attributes.values() if a.required)
+
+    @cached_property
     def regions(self) -> tuple[str, ...]:
         """Names of the graph attributes, which are regions in the IR."""
         return tuple(a.name for a in self.attributes.values() if a.type == "graph")

@@ -160,6 +160,10 @@ class Call:
         parts = [self.vector(part) for part in given]
         return parts[0] if len(parts) == 1 else self.b.Concat(parts, axis=0)
 
+    def integers(self, elements: Sequence[Size], dtype: DType, scalar: bool = False) -> Value:
+        """Known integers as a vector; the first of them as a scalar."""
+        return self.cast(self.b.scalar(elements[0]) if scalar else self.b.ints(elements), dtype)
+
     def full(self, shape: Sequence[Size], number: Operand, dtype: DType) -> Value:
         """A tensor of one number (or of a scalar tensor)."""
         if isinstance(number, (Value, Dim)):

@@ -233,7 +233,7 @@ def _check(op: Operator, index: int, value: Value, kind: Tensor, loc: Location, 
     fits = kind.dtype is None or got.dtype == kind.dtype
     if fits and shapes and got.shape is not None:
         fits = len(got.shape) == len(kind.shape) and all(
-            theirs < 0 or dims.equal(ours, theirs) is not False
+            theirs < 0 or ours == theirs or dims.equal(ours, theirs) is not False
             for ours, theirs in zip(got.shape, kind.shape, strict=True)
         )
     if not fits:

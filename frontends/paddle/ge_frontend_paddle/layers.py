@@ -48,8 +48,9 @@ def trace(
     """
     forward, name = _forward(model)
     static = forward if hasattr(forward, "concrete_program") else None
-    dynamic_shapes = _by_parameter(forward, inputs, dynamic_shapes)
-    specs, keywords = _specs(forward, inputs, kwargs or {}, dynamic_shapes)
+    names = _parameter_names(forward)
+    dynamic_shapes = _by_parameter(names, inputs, dynamic_shapes)
+    specs, keywords = _specs(names, inputs, kwargs or {}, dynamic_shapes)
     with _inference(model):
         try:
             if static is None:
@@ -63,7 +64,7 @@ def trace(
                 f"paddle.jit.to_static cannot trace {name}: {type(error).__name__}: {_last_line(error)}",
                 fix="make the model traceable with paddle.jit.to_static(model, full_graph=True)",
             ) from error
-    return _source(concrete, name), dynamic_shapes
+    return _source(concrete, name, names), dynamic_shapes
 
 
 def _forward(model: object) -> tuple[Any, str]:
@@ -102,11 +103,10 @@ def _last_line(error: Exception) -> str:
     return (lines or [""])[-1][:300]
 
 
-def _by_parameter(forward: Any, inputs: Sequence[object] | None, shapes: object | None) -> object | None:
+def _by_parameter(names: Sequence[str], inputs: Sequence[object] | None, shapes: object | None) -> object | None:
     """`dynamic_shapes` with parameters' names in place of the names that specs have."""
     if not isinstance(shapes, Mapping):
         return shapes
-    names = _parameter_names(forward)
     renamed = {
         str(getattr(value, "name", "")): name
         for value, name in zip(inputs or (), names, strict=False)
@@ -116,10 +116,12 @@ def _by_parameter(forward: Any, inputs: Sequence[object] | None, shapes: object 
 
 
 def _specs(
-    forward: Any, inputs: Sequence[object] | None, kwargs: Mapping[str, object], dynamic_shapes: object | None
+    names: Sequence[str],
+    inputs: Sequence[object] | None,
+    kwargs: Mapping[str, object],
+    dynamic_shapes: object | None,
 ) -> tuple[list[Any], dict[str, Any]]:
     """The arguments as Paddle's own specs; what is no tensor stays as it is."""
-    names = _parameter_names(forward)
     given = [*(inputs or ())]
     labels = [names[i] if i < len(names) else f"input_{i}" for i in range(len(given))]
     asked = asked_shapes(dynamic_shapes, [*labels, *kwargs]) if given or kwargs else {}
@@ -170,7 +172,7 @@ def _is_dynamic(asked: Any) -> bool:
     return asked is not None and not isinstance(asked, int) and "STATIC" not in str(asked)
 
 
-def _source(concrete: Any, name: str) -> Source:
+def _source(concrete: Any, name: str, parameters: Sequence[str]) -> Source:
     """The program of a traced function, with its parameters and its calling convention."""
     arguments = tuple(a for a in concrete.inputs if not isinstance(a, paddle.nn.Layer))
     results = concrete.outputs
@@ -182,7 +184,7 @@ def _source(concrete: Any, name: str) -> Source:
         {},
         results,
         is_tensor=lambda v: isinstance(v, value),
-        parameters=_argument_names(concrete, arguments),
+        parameters=tuple(parameters[: len(arguments)]),
     )
     program = read_live(concrete.main_program, name, _leaves(results))
     program.inputs = _in_order(program, signature, arguments)
@@ -190,11 +192,6 @@ def _source(concrete: Any, name: str) -> Source:
     by_name = {t.name: t for t in tensors}
     by_name |= {v.name: t for t, v in zip(tensors, values, strict=True) if v.has_name}
     return Source(program, lambda parameter: _constant(by_name.get(parameter), parameter), signature)
-
-
-def _argument_names(concrete: Any, arguments: Sequence[object]) -> tuple[str, ...]:
-    names = _parameter_names(concrete.function) if concrete.function is not None else []
-    return tuple(names[: len(arguments)])
 
 
 def _in_order(program: Program, signature: Signature, arguments: Sequence[object]) -> list[Any]:

@@ -12,9 +12,10 @@ from ge_core.ir.dtype import DType
 from .element_types import BY_NAME
 from .program import ABSENT, Array, Block, Input, Kind, Operator, Program, Result, Tensor, Vector, writes
 
-_DATA_TYPES = {value: BY_NAME.get(name.lower()) for name, value in paddle.base.core.DataType.__members__.items()}
+_DataType = paddle.base.core.DataType
+_DATA_TYPES = {value: BY_NAME.get(name.lower()) for name, value in _DataType.__members__.items()}
 # Attributes that say nothing about values.
-_LEFT_OUT = ("stop_gradient", "place", "op_callstack", "struct_name")
+_LEFT_OUT = frozenset({"stop_gradient", "place", "op_callstack", "struct_name"})
 
 
 def read_live(program: Any, name: str, outputs: Sequence[Any]) -> Program:
@@ -50,8 +51,12 @@ class _Reader:
             found = self._numbers[key] = len(self._numbers) + 1
         return found
 
+    def _result(self, value: Any) -> Result:
+        number = self.number(value)
+        return Result(number, None if number == ABSENT else _kind(value))
+
     def block(self, block: Any, params: Sequence[Any] = ()) -> Block:
-        made = Block(params=[Result(self.number(v), _kind(v)) for v in params])
+        made = Block(params=[self._result(v) for v in params])
         for op in block.ops:
             made.operators.append(self._operator(op))
         return made
@@ -63,12 +68,13 @@ class _Reader:
         operands = [self.number(v) for v in op.operands_source()]
         attributes = op.attrs()
         written = writes(name)
-        results = []
-        for i, value in enumerate(op.results()):
-            if i in written and value.initialized():
-                self._numbers[value.id] = operands[written[i]]
-            results.append(Result(self.number(value), _kind(value)))
-        blocks = [self.block(inner, _params(name, inner)) for inner in op.blocks()]
+        found = op.results()
+        for i, operand in written.items():
+            if i < len(found) and found[i].initialized():
+                self._numbers[found[i].id] = operands[operand]
+        results = [self._result(value) for value in found]
+        # asking for the blocks of an operator that has none takes Paddle longer than all else here
+        blocks = [self.block(inner, _params(name, inner)) for inner in op.blocks()] if op.num_regions() else ()
         made = Operator(
             name,
             operands,
@@ -87,8 +93,7 @@ class _Reader:
         return made
 
     def _parameter(self, op: Any) -> Operator:
-        value = op.result(0)
-        result, name = Result(self.number(value), _kind(value)), op.str_attr("parameter_name")
+        result, name = self._result(op.result(0)), op.str_attr("parameter_name")
         if isinstance(result.kind, Tensor):
             self.stored[name] = result.kind
         return Operator("builtin.parameter", (), [result], {"name": name})
@@ -99,8 +104,7 @@ def _params(name: str, block: Any) -> Sequence[Any]:
 
 
 def _kind(value: Any) -> Kind:
-    if not value.initialized():
-        return None
+    """What an initialised value is."""
     if value.is_dense_tensor_type():
         return Tensor(_DATA_TYPES.get(value.dtype), tuple(value.shape))
     if value.is_combine():
@@ -112,11 +116,9 @@ def _kind(value: Any) -> Kind:
 
 
 def _attribute(value: Any) -> Any:
-    if isinstance(value, paddle.base.core.DataType):
+    if isinstance(value, _DataType):
         return _DATA_TYPES.get(value)
-    if isinstance(value, (list, tuple)):
-        return list(value)
-    return value
+    return list(value) if isinstance(value, (list, tuple)) else value
 
 
 def dtype_of(dtype: Any) -> DType | None:

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ge_core.ir.graph import Value
+from ge_core.ir.constant import Constant
+from ge_core.ir.graph import Value, constant_of
+from ge_core.ir.types import TensorType
 
 from ..call import INT32, Call
 from ..registry import pd
@@ -19,21 +21,49 @@ from ..registry import pd
 _ORDER = {"LSTM": [0, 3, 1, 2], "GRU": [1, 0, 2], "RNN": [0]}
 
 
-def _gates(c: Call, stacked: Value, op: str, hidden: int, parts: int = 1) -> Value:
-    """Weights or biases [directions, parts * gates * hidden, ...] with the gates of each part in ONNX's order."""
+def _rows(op: str, hidden: int, parts: int) -> np.ndarray | None:
+    """Where ONNX's rows of a weight or bias stand in Paddle's; None when they stand in the same places."""
     order = _ORDER[op]
-    size = len(order) * hidden
-    if stacked.shape[1] != parts * size:
-        raise c.unsupported("weights whose size does not fit the number of gates")
     if len(order) == 1:
-        return stacked
-    rows = [np.arange(gate * hidden, (gate + 1) * hidden) + part * size for part in range(parts) for gate in order]
-    return c.b.Gather(stacked, c.b.constant(np.concatenate(rows)), axis=1)
+        return None
+    size = len(order) * hidden
+    return np.concatenate(
+        [np.arange(gate * hidden, (gate + 1) * hidden) + part * size for part in range(parts) for gate in order]
+    )
 
 
-def _stacked(c: Call, parts: Sequence[Value]) -> Value:
-    """One tensor with a first axis of directions."""
-    return c.concat([c.unsqueeze(part, 0) for part in parts], 0)
+def _packed(c: Call, op: str, hidden: int, directions: Sequence[Sequence[Value]]) -> Value:
+    """Weights or biases [directions, parts * gates * hidden, ...] with the gates of each part in ONNX's order.
+
+    Parameters become one constant that is put together when it is read; tensors that the model computes are put
+    together by nodes.
+
+    Args:
+        directions: for each direction the parts that stand behind each other: one weight, or two biases.
+    """
+    size = len(_ORDER[op]) * hidden
+    for part in (part for parts in directions for part in parts):
+        if part.shape[0] != size:
+            raise c.unsupported("weights whose size does not fit the number of gates")
+    rows = _rows(op, hidden, len(directions[0]))
+    found = [[constant_of(part) for part in parts] for parts in directions]
+    constants = [[part for part in parts if part is not None] for parts in found]
+    if constants == found:
+        return c.b.constant(_packed_constant(constants, rows))
+    joined = [c.unsqueeze(c.concat(parts, 0), 0) for parts in directions]
+    stacked = c.concat(joined, 0)
+    return stacked if rows is None else c.b.Gather(stacked, c.b.constant(rows), axis=1)
+
+
+def _packed_constant(directions: Sequence[Sequence[Constant]], rows: np.ndarray | None) -> Constant:
+    def load() -> np.ndarray:
+        stacked = np.stack([np.concatenate([part.array() for part in parts]) for parts in directions])
+        return stacked if rows is None else np.take(stacked, rows, axis=1)
+
+    first = directions[0][0].type
+    assert first.shape is not None
+    shape = (len(directions), first.shape[0] * len(directions[0]), *first.shape[1:])
+    return Constant(TensorType(first.dtype, shape), load, directions[0][0].source)
 
 
 @pd("rnn", ignores=("dropout_prob", "seed", "input_size"), unread=("dropout_state_in",))
@@ -63,14 +93,16 @@ def rnn(
         raise c.unsupported(f"{len(weight_list)} weights for {num_layers} layers")
     weights, biases = weight_list[: 2 * cells], weight_list[2 * cells :]
     lengths = None if sequence_length is None else c.cast(sequence_length, INT32)
-    length, batch = x.shape[:2]
     finals: list[list[Value]] = []
     for layer in range(num_layers):
         first = layer * count
         initial = [s if num_layers == 1 else c.slice(s, 0, first, first + count) for s in pre_state]
         pairs = [(weights[2 * (first + d) :][:2], biases[2 * (first + d) :][:2]) for d in range(count)]
         y, *last = _layer(c, mode, x, initial, pairs, hidden_size, lengths)
-        x = c.reshape(c.transpose(y, [0, 2, 1, 3]), (length, batch, count * hidden_size))
+        if is_bidirec:  # a 0 keeps the length, and the batch
+            x = c.b.Reshape(c.transpose(y, [0, 2, 1, 3]), c.b.ints(0, 0, count * hidden_size))
+        else:
+            x = c.squeeze(y, 1)
         finals.append(list(last))
     states = [c.concat(list(parts), 0) for parts in zip(*finals, strict=True)]
     return x, None, states
@@ -88,9 +120,9 @@ def _layer(
     """All directions of one layer: output [T, D, N, H] and its final states."""
     b = c.b
     op = mode if mode in ("LSTM", "GRU") else "RNN"
-    w = _gates(c, _stacked(c, [weight[0] for weight, _ in pairs]), op, hidden)
-    r = _gates(c, _stacked(c, [weight[1] for weight, _ in pairs]), op, hidden)
-    bias = _gates(c, _stacked(c, [b.Concat(list(parts), axis=0) for _, parts in pairs]), op, hidden, 2)
+    w = _packed(c, op, hidden, [weight[:1] for weight, _ in pairs])
+    r = _packed(c, op, hidden, [weight[1:] for weight, _ in pairs])
+    bias = _packed(c, op, hidden, [parts for _, parts in pairs])
     attrs: dict[str, Any] = {
         "hidden_size": hidden, "direction": "bidirectional" if len(pairs) == 2 else "forward",
     }  # fmt: skip

@@ -101,6 +101,9 @@ def concat(c: Call, x: Sequence[Value], axis: Value) -> Value:
 def stack(c: Call, x: Sequence[Value], *, axis: int = 0) -> Value:
     """stack(x, *, axis=0) -> out"""
     at = c.axis(axis, x[0].rank + 1)
+    known = [part.content for part in x if part.content is not None]
+    if not x[0].rank and len(known) == len(x):
+        return c.integers([size for (size,) in known], x[0].dtype)
     return c.concat([c.unsqueeze(part, at) for part in x], at)
 
 
@@ -199,6 +202,9 @@ def slice_(
     first, last = c.sizes(starts), c.sizes(ends)
     picked = [c.axis(a, input.rank) for a in decrease_axis]
     at = [c.axis(a, input.rank) for a in axes]
+    part = _known_part(input, first, last)
+    if part is not None and len(at) == 1 and len(part) >= len(picked):
+        return c.integers(part, input.dtype, scalar=bool(picked))
     if picked and picked == at and first is None:
         # each axis is reduced to one place
         found = input
@@ -215,6 +221,14 @@ def slice_(
             begin, end = [first[i] for i in keep], [last[i] for i in keep]
             found = b.Slice(input, b.ints(begin), b.ints(end), b.ints(at[i] for i in keep), b.ints([1] * len(keep)))
     return c.squeeze(found, *sorted(picked))
+
+
+def _known_part(x: Value, first: Sequence[Size] | None, last: Sequence[Size] | None) -> tuple[Size, ...] | None:
+    """The elements of a vector between two places; None when they or the places are not known."""
+    if x.content is None or x.rank != 1 or first is None or last is None:
+        return None
+    start, end = first[0], last[0]
+    return x.content[start:end] if isinstance(start, int) and isinstance(end, int) else None
 
 
 def _whole(x: Value, axis: int, start: Size, end: Size) -> bool:
