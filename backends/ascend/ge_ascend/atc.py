@@ -64,13 +64,17 @@ class AtcJob:
 
     def _gears(self) -> list[str]:
         """One dynamic leading size everywhere is a batch; anything else lists all dynamic sizes per gear."""
-        leading = all(-1 not in shape[1:] for shape in self.shapes.values())
-        equal = all(len(set(gear)) == 1 for gear in self.gears)
         if not 2 <= len(self.gears) <= 100:
             raise OptionError(f"{len(self.gears)} gears", expected="2 to 100 of them, as ATC takes")
-        if leading and equal:
+        if is_batch(self.shapes, self.gears):
             return ["--dynamic_batch_size=" + ",".join(str(gear[0]) for gear in self.gears)]
         return ["--input_format=ND", "--dynamic_dims=" + ";".join(",".join(map(str, gear)) for gear in self.gears)]
+
+
+def is_batch(shapes: Mapping[str, Sequence[int | str]], gears: Sequence[Sequence[int]]) -> bool:
+    """Whether gears list one leading size of all inputs."""
+    leading = all(-1 not in shape[1:] for shape in shapes.values())
+    return leading and all(len(set(gear)) == 1 for gear in gears)
 
 
 def find_atc() -> str | None:

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ge_core.backend import Artifact
-from ge_core.errors import BackendError, ExecutionError
+from ge_core.errors import BackendError, ExecutionError, InputError
 from ge_core.ir.dtype import DType
-from ge_core.plan.states import StateStore
+from ge_core.plan.states import StateBuffer, StateStore
 
 if TYPE_CHECKING:
     from ge_ascend.backend import AscendBackend
 
 _HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2
 _HUGE_FIRST = 0
+_GEAR_INPUT = "ascend_mbatch_shape_data"
+"""The input that ATC adds to a model with gears."""
 
 
 def device_problem() -> str:
@@ -48,7 +50,8 @@ class DeviceExecutable:
         """Run on the device; see `ge_core.backend.Executable.run`.
 
         Raises:
-            BackendError: there is no device, no CANN, or the model has states.
+            BackendError: there is no device, or no CANN.
+            InputError: sizes between the gears that the model was compiled for.
         """
         problem = device_problem()
         if problem:
@@ -56,20 +59,41 @@ class DeviceExecutable:
                 f"{self.artifact.target} cannot run here: {problem}",
                 fix="save the model as .air, or verify it: ge verify emulates the target on this machine",
             )
-        if len(states):
-            raise BackendError("states are not kept on the device yet", fix="pass them as inputs and outputs")
+        graph = self.artifact.graphs[entry]
+        shapes = [tuple(np.shape(x)) for x in inputs]
+        gear = chosen_gear(graph, self.options.get("gears"), shapes)
+        kept = [states[state.name] for state in graph.states]
         with self._lock:
             if self._model is None:
                 self._model = self._compiled()
-            graph = self.artifact.graphs[entry]
-            shapes = [tuple(np.shape(x)) for x in inputs]
-            return self._model.run(inputs, [_result(v, graph, shapes) for v in graph.outputs])
+            return self._model.run(inputs, [_result(v, graph, shapes) for v in graph.outputs], kept, gear)
 
     def _compiled(self) -> AclModel:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.om"
             self.backend.save(self.artifact, str(path), self.options)
             return AclModel(path)
+
+
+def chosen_gear(graph: Any, given: object, shapes: Sequence[tuple[int, ...]]) -> int | list[int] | None:
+    """What tells the device which of the compiled sizes a call has: a batch, or the sizes of all inputs one after
+    another; None for a model without gears.
+
+    Raises:
+        InputError: sizes that are no gear.
+    """
+    from ge_ascend.atc import is_batch
+    from ge_ascend.saving import geared
+
+    declared, gears = geared(graph, given)
+    if not gears:
+        return None
+    pairs = zip(declared.values(), shapes, strict=True)
+    actual = [size for shape, sizes in pairs for kind, size in zip(shape, sizes, strict=True) if kind == -1]
+    if actual not in gears:
+        listed = ", ".join(str(gear[0] if is_batch(declared, gears) else gear) for gear in gears)
+        raise InputError(f"the sizes {actual} are no gear of this model", expected=listed)
+    return actual[0] if is_batch(declared, gears) else [size for shape in shapes for size in shape]
 
 
 def _result(value: Any, graph: Any, shapes: Sequence[tuple[int, ...]]) -> tuple[DType, tuple[int, ...]]:
@@ -99,35 +123,43 @@ class AclModel:
         self.desc = acl.mdl.create_desc()
         self._ok(acl.mdl.get_desc(self.desc, self.id), "acl.mdl.get_desc")
 
-    def run(self, inputs: Sequence[Any], results: Sequence[tuple[DType, tuple[int, ...] | None]]) -> list[np.ndarray]:
+    def run(
+        self,
+        inputs: Sequence[Any],
+        results: Sequence[tuple[DType, tuple[int, ...] | None]],
+        kept: Sequence[StateBuffer] = (),
+        gear: int | list[int] | None = None,
+    ) -> list[np.ndarray]:
         """Copy in, execute, copy out.
 
         Args:
             results: type and shape of each output; the device tells a shape that is not known.
+            kept: states, which follow the inputs and are written in place.
+            gear: see `chosen_gear`.
         """
-        acl, held = self.acl, []
+        acl, held = self.acl, list[int]()
         try:
             given, taken = acl.mdl.create_dataset(), acl.mdl.create_dataset()
-            for index, array in enumerate(inputs):
+            stored = []
+            for index, array in enumerate([*inputs, *(state.data for state in kept)]):
                 size = acl.mdl.get_input_size_by_index(self.desc, index)
                 data = np.ascontiguousarray(array)
                 if data.nbytes > size:
                     raise ExecutionError(f"input {index} has {data.nbytes} bytes", expected=f"at most {size}")
-                place = self._got(acl.rt.malloc(size, _HUGE_FIRST), "acl.rt.malloc")
-                held.append(place)
+                stored.append(self._buffer(given, size, held))
                 self._ok(
-                    acl.rt.memcpy(place, size, acl.util.numpy_to_ptr(data), data.nbytes, _HOST_TO_DEVICE),
+                    acl.rt.memcpy(stored[-1], size, acl.util.numpy_to_ptr(data), data.nbytes, _HOST_TO_DEVICE),
                     "acl.rt.memcpy",
                 )
-                acl.mdl.add_dataset_buffer(given, acl.create_data_buffer(place, size))
-            places = []
-            for index in range(len(results)):
-                size = acl.mdl.get_output_size_by_index(self.desc, index)
-                place = self._got(acl.rt.malloc(size, _HUGE_FIRST), "acl.rt.malloc")
-                held.append(place)
-                places.append(place)
-                acl.mdl.add_dataset_buffer(taken, acl.create_data_buffer(place, size))
+            if gear is not None:
+                self._choose(given, gear, held)
+            places = [
+                self._buffer(taken, acl.mdl.get_output_size_by_index(self.desc, index), held)
+                for index in range(len(results))
+            ]
             self._ok(acl.mdl.execute(self.id, given, taken), "acl.mdl.execute")
+            for state, place in zip(kept, stored[len(inputs) :], strict=True):
+                self._fetch(state.data, place)
             return [
                 self._out(place, dtype, self._told(index) if shape is None else shape)
                 for index, (place, (dtype, shape)) in enumerate(zip(places, results, strict=True))
@@ -136,15 +168,36 @@ class AclModel:
             for place in held:
                 acl.rt.free(place)
 
+    def _buffer(self, dataset: Any, size: int, held: list[int]) -> int:
+        """Memory of the device as the next entry of a dataset."""
+        place: int = self._got(self.acl.rt.malloc(size, _HUGE_FIRST), "acl.rt.malloc")
+        held.append(place)
+        self.acl.mdl.add_dataset_buffer(dataset, self.acl.create_data_buffer(place, size))
+        return place
+
+    def _choose(self, dataset: Any, gear: int | list[int], held: list[int]) -> None:
+        """Name the gear by the input that ATC adds for it."""
+        mdl = self.acl.mdl
+        index = self._got(mdl.get_input_index_by_name(self.desc, _GEAR_INPUT), "acl.mdl.get_input_index_by_name")
+        self._buffer(dataset, mdl.get_input_size_by_index(self.desc, index), held)
+        if isinstance(gear, int):
+            self._ok(mdl.set_dynamic_batch_size(self.id, dataset, index, gear), "acl.mdl.set_dynamic_batch_size")
+            return
+        dims = {"name": "", "dimCount": len(gear), "dims": gear}
+        self._ok(mdl.set_input_dynamic_dims(self.id, dataset, index, dims), "acl.mdl.set_input_dynamic_dims")
+
     def _told(self, index: int) -> tuple[int, ...]:
         found = self._got(self.acl.mdl.get_cur_output_dims(self.desc, index), "acl.mdl.get_cur_output_dims")
         return tuple(int(size) for size in found["dims"])
 
     def _out(self, place: int, dtype: DType, shape: tuple[int, ...]) -> np.ndarray:
         array = np.empty(shape, dtype.numpy)
+        self._fetch(array, place)
+        return array
+
+    def _fetch(self, array: np.ndarray, place: int) -> None:
         pointer = self.acl.util.numpy_to_ptr(array)
         self._ok(self.acl.rt.memcpy(pointer, array.nbytes, place, array.nbytes, _DEVICE_TO_HOST), "acl.rt.memcpy")
-        return array
 
     @staticmethod
     def _ok(code: int, call: str, allowed: tuple[int, ...] = ()) -> None:

@@ -111,7 +111,7 @@ def stored_graph(artifact: Artifact, entry: str) -> Iterator[Graph]:
 
 def _job(artifact: Artifact, source: Path, target: Path, options: Options) -> AtcJob:
     ((_, graph),) = artifact.graphs.items()
-    shapes, gears = _gears(graph, options.get("gears"))
+    shapes, gears = geared(graph, options.get("gears"))
     extra = options.get("atc_options") or ()
     if isinstance(extra, str) or not isinstance(extra, (list, tuple)):
         raise OptionError(f"atc_options={extra!r}", expected="a list of texts")
@@ -153,7 +153,7 @@ def _open_size(size: Size) -> int | str:
     return -1 if symbol is None or symbol.hi is None else f"{max(symbol.lo, 1)}~{symbol.hi}"
 
 
-def _gears(graph: Graph, given: object) -> tuple[dict[str, list[int | str]], list[list[int]]]:
+def geared(graph: Graph, given: object) -> tuple[dict[str, list[int | str]], list[list[int]]]:
     """Input shapes with -1 and the listed sizes for them, in the order of the shapes."""
     if not given:
         return _open_shapes(graph), []
@@ -184,4 +184,4 @@ def _gears(graph: Graph, given: object) -> tuple[dict[str, list[int | str]], lis
     return shapes, [[c[name] for name in order] for c in combinations]
 
 
-__all__ = ["save", "write_air_files"]
+__all__ = ["geared", "save", "write_air_files"]
