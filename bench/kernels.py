@@ -1,19 +1,23 @@
-"""Times loop kernels of the CPU backend against PyTorch, one thread each, interleaved in one run.
+"""Times kernels of the CPU backend against PyTorch and the machine's peak, one thread each, interleaved in one run.
 
     python bench/kernels.py [words that names must contain]
 
-Prints the best time of ours, how many times longer PyTorch takes, and the bytes that operands and results have per
-second beside those of a plain copy of the result; needs torch.
+Prints the best time of ours and how many times longer PyTorch takes; for products and attention the share of the
+multiply-adds that the machine reaches in registers, for other kernels the bytes that operands and results have per
+second beside those of a plain copy of the result. Needs torch. A run without words is kept in
+bench/results/kernels.json.
 """
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -22,14 +26,17 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import ge_core
 from ge_backend_cpu.compile import compiled
 from ge_backend_cpu.image import Mapped
 from ge_backend_cpu.isa import host
 from ge_backend_cpu.loops.lower import lower
 from ge_backend_cpu.loops.part import Part
+from ge_backend_cpu.probe import works
 from ge_core.backend import Group
 from ge_core.ir import Builder, Graph, dims
 
+RESULTS = Path(__file__).resolve().parent / "results" / "kernels.json"
 SECONDS = 0.4
 Shapes = Sequence[tuple[int, ...]]
 Case = tuple[str, Callable[..., Any], Callable[..., torch.Tensor], Shapes]
@@ -69,6 +76,39 @@ CASES: list[Case] = [
      [(8, 64, 56, 56)]),
     *[(f"{op.lower()} 512x1024", lambda b, x, op=op: b.op(op, x), getattr(torch, op.lower()), [(512, 1024)])
       for op in ("Exp", "Tanh", "Erf", "Sin")],
+]  # fmt: skip
+
+
+Contraction = tuple[str, float, Callable[..., Any], Callable[..., torch.Tensor], Shapes]
+"""Name, multiply-adds, the graph, PyTorch's function, shapes; all operands but the first are weights."""
+
+
+def linear(m: int, k: int, n: int, after: str = "") -> Contraction:
+    def make(b: Builder, x: Any, w: Any, c: Any) -> Any:
+        y = b.Add(b.MatMul(x, b.Transpose(w)), c)
+        return b.op(after, y) if after else y
+
+    peer = (lambda x, w, c: getattr(F, after.lower())(F.linear(x, w, c))) if after else F.linear
+    return f"product {m}x{k}x{n} {after.lower()}".strip(), m * k * n, make, peer, [(m, k), (n, k), (n,)]
+
+
+def attention(heads: int, length: int, depth: int, causal: bool = False) -> Contraction:
+    def make(b: Builder, x: Any) -> Any:
+        return b.op("Attention", x, x, x, is_causal=int(causal))
+
+    def peer(x: torch.Tensor) -> torch.Tensor:
+        return F.scaled_dot_product_attention(x, x, x, is_causal=causal)
+
+    name = f"attention {heads}x{length}x{depth}{' causal' if causal else ''}"
+    terms = 2 * heads * depth * length * (length + causal) / (1 + causal)
+    return name, terms, make, peer, [(1, heads, length, depth)]
+
+
+CONTRACTIONS: list[Contraction] = [
+    linear(128, 768, 768), linear(128, 768, 3072, "Gelu"), linear(128, 3072, 768), linear(197, 768, 768),
+    linear(197, 768, 3072, "Gelu"), linear(197, 3072, 768), linear(128, 2048, 5632), linear(128, 5632, 2048),
+    linear(1024, 1024, 1024), linear(3000, 1152, 256), linear(49, 4608, 512), linear(1, 768, 768),
+    attention(12, 128, 64), attention(12, 197, 64), attention(32, 128, 64, True), attention(32, 512, 128, True),
 ]  # fmt: skip
 
 
@@ -114,26 +154,60 @@ def best(functions: Sequence[Callable[[], object]]) -> list[float]:
     return found
 
 
+def time_loops(case: Case, rng: np.random.Generator) -> dict[str, float]:
+    """Our time, PyTorch's over it, and bytes per second beside those of a copy."""
+    _, make, peer, shapes = case
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    run, outputs = prepared(make, arrays)
+    tensors = [torch.from_numpy(a) for a in arrays]
+    run()
+    result = outputs[0]
+    np.testing.assert_allclose(result, peer(*tensors).numpy().astype(result.dtype), rtol=1e-4, atol=1e-5)
+    copy = np.empty_like(result)
+    ours, theirs, copied = best([run, partial(peer, *tensors), partial(np.copyto, copy, result)])
+    moved = sum(a.nbytes for a in (*arrays, *outputs))
+    return {"seconds": ours, "torch": theirs / ours, "bytes": moved / ours, "copy": 2 * copy.nbytes / copied}
+
+
+def time_contraction(case: Contraction, rng: np.random.Generator) -> dict[str, float]:
+    """Our time, PyTorch's over it, operations per second and their share of the machine's peak."""
+    _, terms, make, peer, shapes = case
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    graph = Graph()
+    b = Builder(graph)
+    x = b.input("x", "float32", shapes[0])
+    b.outputs(make(b, x, *(b.constant(a) for a in arrays[1:])))
+    model = ge_core.compile(graph, target="cpu", options={"num_threads": 1})
+    tensors = [torch.from_numpy(a) for a in arrays]
+    want = peer(*tensors).numpy()
+    np.testing.assert_allclose(model(arrays[0]), want, rtol=1e-4, atol=1e-5 * float(np.abs(want).max()))
+    peak, operations = works(host())[0]
+    ours, theirs, at_best = best([partial(model, arrays[0]), partial(peer, *tensors), peak])
+    rate = 2 * terms / ours
+    return {"seconds": ours, "torch": theirs / ours, "flops": rate, "share": rate / (operations / at_best)}
+
+
 def main() -> None:
     torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
     rng = np.random.default_rng(0)
     words = sys.argv[1:]
-    for name, make, peer, shapes in CASES:
+    found: dict[str, dict[str, float]] = {}
+    for name, timed in [
+        *((case[0], partial(time_contraction, case, rng)) for case in CONTRACTIONS),
+        *((case[0], partial(time_loops, case, rng)) for case in CASES),
+    ]:
         if not all(word in name for word in words):
             continue
-        arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
-        run, outputs = prepared(make, arrays)
-        tensors = [torch.from_numpy(a) for a in arrays]
-        with torch.no_grad():
-            run()
-            result = outputs[0]
-            np.testing.assert_allclose(result, peer(*tensors).numpy().astype(result.dtype), rtol=1e-4, atol=1e-5)
-            copy = np.empty_like(result)
-            functions = [run, partial(peer, *tensors), partial(np.copyto, copy, result)]
-            ours, theirs, copied = best(functions)
-        moved = sum(a.nbytes for a in (*arrays, *outputs))
-        rates = f"{moved / ours / 1e9:6.1f} GB/s (copy {2 * copy.nbytes / copied / 1e9:5.1f})"
-        print(f"{name:38s} {ours * 1e6:9.1f} us   torch x{theirs / ours:5.2f}   {rates}")
+        row = found[name] = timed()
+        if "share" in row:
+            rates = f"{row['flops'] / 1e9:6.1f} GFLOP/s ({100 * row['share']:3.0f} % of the peak)"
+        else:
+            rates = f"{row['bytes'] / 1e9:6.1f} GB/s (copy {row['copy'] / 1e9:5.1f})"
+        print(f"{name:38s} {row['seconds'] * 1e6:9.1f} us   torch x{row['torch']:5.2f}   {rates}", flush=True)
+    if not words:
+        versions = {"torch": torch.__version__, "numpy": np.__version__, "isa": str(host())}
+        RESULTS.write_text(json.dumps({"kernels": found, "versions": versions}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
