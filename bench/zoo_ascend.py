@@ -37,6 +37,8 @@ TOGETHER = 12
 """Models that one process runs, so that a framework is imported once for all of them."""
 TARGETS = {"ascend910b": "must_keep_origin_dtype", "ascend310p": "force_fp16"}
 TOLERANCE = 1e-4
+LARGE = 0.1
+"""A prediction above this is explained by values out of the range of half precision."""
 SPREAD = 4.0
 """A result in half precision may lie this many times as far off as rounding predicts, plus the tolerance."""
 
@@ -203,6 +205,8 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
         error = _worst(got, expected)
         predicted = _worst(rounded, expected) if target == "ascend310p" else 0.0
         row[target] |= {"error": _figure(error), "predicted": _figure(predicted)}
+        if predicted > LARGE:
+            row[target]["range"] = _range(graph, arrays)
         if not error <= TOLERANCE + SPREAD * predicted:
             row |= {"status": "failed", "message": f"{target}: off by {error:.1e}, {predicted:.1e} predicted"}
     return row
@@ -267,6 +271,14 @@ def _rounded(graph: Any, mode: str, arrays: Sequence[Any]) -> list[Any]:
 
     outputs, _ = interpret(rounded(graph, policy_of(mode, CHIPS["ascend310p"])), [np.array(a) for a in arrays])
     return list(outputs)
+
+
+def _range(graph: Any, arrays: Sequence[Any]) -> str:
+    from ge_ascend.predict import beyond_range
+
+    from ge_core.ir.dtype import float16
+
+    return beyond_range(graph, [np.array(a) for a in arrays], float16)
 
 
 def _sizes(graph: Any, arrays: Sequence[Any]) -> dict[str, int]:

@@ -24,6 +24,8 @@ from ge_core.model import CompiledModel
 from ge_core.plan.plan import ExecutionPlan
 from ge_core.plan.states import StateStore
 
+_LARGE = 0.1
+"""A predicted error above this part of the scale is explained by values out of the type's range, if there are any."""
 _BFLOAT16 = {"float16": "float16", "float32": "float32"}
 
 
@@ -205,7 +207,7 @@ class AscendBackend:
 
     def predict(self, artifact: Artifact, inputs: Sequence[Any], entry: str = "main") -> Prediction:
         """The emulated results against those of float32, and the operators that contribute most."""
-        from ge_ascend.predict import difference, shares
+        from ge_ascend.predict import beyond_range, difference, shares
 
         options = artifact.metadata.get("options", {})
         policy = policy_of(_mode(options), CHIPS[artifact.target])
@@ -215,6 +217,9 @@ class AscendBackend:
         errors = tuple(difference(a, b) for a, b in zip(got, exact, strict=True))
         found = shares(graph, inputs, policy, host_run)
         basis = f"every stored tensor rounded as {policy.mode} stores it"
+        if policy.low is not None and max(errors, default=0.0) > _LARGE and not graph.states:
+            told = beyond_range(graph, inputs, policy.low)
+            basis += f"; {told}" if told else ""
         return Prediction(errors, tuple((s.op, s.where, s.error) for s in found), basis)
 
     def _lower(self, graph: Graph, target: str, options: Options) -> Lowered:

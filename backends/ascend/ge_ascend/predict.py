@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from ml_dtypes import finfo
 
 from ge_ascend.precision import Policy
 from ge_core.ir.builder import Builder
@@ -20,6 +21,7 @@ from ge_core.ir.dtype import DType, boolean, float32
 from ge_core.ir.graph import Block, Graph, Node, Use, Value, constant_of
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType
+from ge_core.reference.interpret import interpret
 
 Run = Callable[[Graph], Callable[[Sequence[np.ndarray]], list[np.ndarray]]]
 
@@ -90,6 +92,38 @@ def rounded(graph: Graph, policy: Policy) -> Graph:
                 value.replace_uses(new, _outside(old, {new.producer, *(i.producer for i in _inner(new))}))
                 kept.add(new)
     return copy
+
+
+def beyond_range(graph: Graph, inputs: Sequence[np.ndarray], low: DType) -> str:
+    """What a float32 graph computes outside the range of a lower type, in one line; empty when nothing is.
+
+    Results above its largest number become infinite in it, those below its smallest normal one lose their digits.
+    """
+    probe = clone_graph(graph)
+    watched = [v for node in probe.nodes for v in node.outputs if _is_wide(v)]
+    probe.set_outputs(watched)
+    large, small = list[tuple[float, Value]](), list[tuple[float, Value]]()
+    for value, array in zip(watched, interpret(probe, list(inputs))[0], strict=True):
+        most = float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+        if most > float(low.max):
+            large.append((most, value))
+        elif 0.0 < most < float(finfo(low.numpy).smallest_normal):
+            small.append((most, value))
+    told = []
+    if large:
+        told.append(f"{len(large)} results up to {max(large, key=_size)[0]:.1e}, first {_named(large[0][1])}")
+    if small:
+        told.append(f"{len(small)} results of at most {max(small, key=_size)[0]:.1e}, first {_named(small[0][1])}")
+    return f"out of the range of {low}: " + "; ".join(told) if told else ""
+
+
+def _size(found: tuple[float, Value]) -> float:
+    return found[0]
+
+
+def _named(value: Value) -> str:
+    node = value.producer
+    return "" if node is None else f"{node.op} {node.loc}".rstrip()
 
 
 def _stored(b: Builder, value: Value, low: DType) -> Value:

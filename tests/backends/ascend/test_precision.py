@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from ge_ascend.chips import CHIPS
 from ge_ascend.precision import MODES, policy_of
+from ge_ascend.predict import beyond_range, difference, rounded
 
 from ge_core.errors import OptionError
 from ge_core.ir import Builder, Graph, Location
@@ -154,3 +155,24 @@ def test_weights_in_bfloat16_are_cast_from_float32_constants() -> None:
     found = same(graph, mode="mixed_bfloat16", tolerance=2e-2)
     kept = [op.outs[0].value.dtype for op in found.program.ops() if op.type == "Const"]
     assert kept == [float32] and "Cast" in types(found)
+
+
+def test_values_out_of_range_are_named() -> None:
+    graph = graph_of(lambda b, x: [b.Mul(b.Mul(x, 1e5), 1e-5), b.Mul(b.Mul(x, 1e-6), 2.0)], ("float32", (2, 3)))
+    told = beyond_range(graph, [np.full((2, 3), 2.0, np.float32)], float16)
+    assert told.startswith("out of the range of float16: 1 results up to 2.0e+05, first Mul")
+    assert "2 results of at most 4.0e-06, first Mul" in told
+    assert beyond_range(graph_of(lambda b, x: b.Neg(x), ("float32", (2,))), [np.ones(2, np.float32)], float16) == ""
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "mixed_float16"])
+def test_rounding_every_stored_tensor_gives_what_the_file_computes(mode: str) -> None:
+    weight = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    graph = graph_of(lambda b, x: b.Tanh(b.MatMul(x, b.constant(weight))), ("float32", (3, 8)))
+    x = np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)
+    policy = policy_of(mode, CHIPS["ascend310p"])
+    (predicted,), _ = interpret(rounded(graph, policy), [x])
+    (exact,), _ = interpret(graph, [x])
+    (stored,), _ = interpret(back(lowered(graph, "ascend310p", mode), "ascend310p"), [x])
+    error, expected = difference(stored, exact), difference(predicted, exact)
+    assert 1e-5 < expected < 2e-3 and expected / 2 < error < 2 * expected
