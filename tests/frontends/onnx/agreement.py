@@ -101,7 +101,9 @@ def error_of_scale(got: Any, want: Any) -> float:
     got, want = got.astype(np.float64), want.astype(np.float64)
     same = (got == want) | (np.isnan(got) & np.isnan(want))
     scale = np.abs(want[np.isfinite(want)]).max(initial=0.0) or 1.0
-    return float(np.where(same, 0.0, np.abs(got - want)).max() / scale)
+    with np.errstate(invalid="ignore"):  # infinities that are the same
+        difference = np.abs(got - want)
+    return float(np.where(same, 0.0, difference).max() / scale)
 
 
 def check(

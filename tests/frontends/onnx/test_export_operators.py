@@ -171,6 +171,20 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
                         [_bits.astype(np.uint64), _bits[::-1].astype(np.uint64)]),
     "bits_of_integers": (lambda b, x: (b.BitCast(x, to="uint64"), b.BitCast(b.Cast(x, to="uint8"), to="int8")),
                          [_bits]),
+    "transforms": (lambda b, x, z: (
+        b.DFT(x), b.DFT(x, np.int64(9), np.int64(1), onesided=1), b.DFT(z, None, np.int64(1), inverse=1),
+        b.DFT(z, np.int64(4), np.int64(0)), b.DFT(z, None, np.int64(2))), [_f(2, 6, 5, 1), _f(2, 6, 5, 2)]),
+    "frames": (lambda b, x: (
+        b.STFT(x, np.int64(3), b.constant(_f(8))), b.STFT(x, np.int64(4), None, np.int64(8), onesided=0)),
+        [_f(2, 20, 1)]),
+    "pads_of_axes_of_the_call": (lambda b, x, p, a: b.Pad(x, p, None, a),
+                                 [_f(2, 3, 4), np.array([1, 2, 0, 3]), np.array([-1, 0])]),
+    "bytes_pooled": (lambda b, x: b.MaxPool(x, kernel_shape=[2, 2], num_outputs=2),
+                     [_random.integers(0, 255, (1, 2, 4, 4)).astype(np.uint8)]),
+    "batches_gathered": (lambda b, x, i: b.GatherND(x, i, batch_dims=1),
+                         [_f(2, 3, 4), np.array([[[0], [2]], [[-1], [1]]])]),
+    "truths_reduced": (lambda b, x: (b.ReduceMax(x, b.ints(1)), b.ReduceMin(x, b.ints(0), keepdims=0)),
+                       [_random.integers(0, 2, (3, 4)).astype(bool)]),
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (
@@ -261,3 +275,35 @@ def test_pools_over_sizes_that_are_not_known(opset: int, tmp_path: Path) -> None
     graph = built(build, [_f(2, 3, 5, 5)], [(symbol("n"), 3, h, w)])
     for rows, columns in ((4, 4), (7, 6), (5, 9)):
         check(tmp_path / "net.onnx", graph, [_f(2, 3, rows, columns)], opset)
+
+
+@pytest.mark.parametrize("opset", [11, 18])
+def test_an_axis_of_a_transform_that_comes_with_the_call(opset: int, tmp_path: Path) -> None:
+    graph = built(lambda b, x, a: b.DFT(x, None, a), [_f(2, 6, 5, 2), np.array(1)])
+    for axis in (0, 1, -2):
+        check(tmp_path / "net.onnx", graph, [_f(2, 6, 5, 2), np.array(axis)], opset)
+
+
+@pytest.mark.parametrize("opset", [11, 19, 28])
+def test_back_from_one_half_of_a_transform(opset: int, tmp_path: Path) -> None:
+    def build(b: Builder, z: Value) -> Any:
+        back = b.DFT(z, None, np.int64(1), inverse=1, onesided=1)
+        return back, b.DFT(z, np.int64(9), np.int64(1), inverse=1, onesided=1)
+
+    half = _f(2, 5, 3, 2)
+    half[:, 0, :, 1] = half[:, -1, :, 1] = 0  # as of a real signal
+    check(tmp_path / "net.onnx", built(build, [half]), [half], opset)
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+def test_recurrences_with_the_batch_first(op: str, tmp_path: Path) -> None:
+    """ONNX Runtime runs none of them so: the file is compared where the batch stands second."""
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+    w, r = _f(2, gates * 4, 3), _f(2, gates * 4, 4)
+
+    def build(b: Builder, x: Value, h: Value) -> Any:
+        return b.op(op, x, b.constant(w), b.constant(r), None, None, h, num_outputs=2, hidden_size=4, layout=1,
+                    direction="bidirectional")  # fmt: skip
+
+    arrays = [_f(5, 7, 3), _f(5, 2, 4)]
+    check(tmp_path / "net.onnx", built(build, arrays), arrays, 13)

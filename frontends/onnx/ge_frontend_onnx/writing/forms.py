@@ -13,7 +13,7 @@ from onnx import defs
 from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Node, Value, constant_of
-from ge_core.ir.types import TensorType
+from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 from ge_core.ops.schema import schema
 from ge_core.passes.reshaping import may_be_empty
 
@@ -123,11 +123,11 @@ def _check_types(form: Form, node: Node, wanted: defs.OpSchema) -> None:
     pairs: list[tuple[Any, Sequence[Value | None]]] = [(wanted.inputs, form.inputs), (wanted.outputs, node.outputs)]
     for formal, values in pairs:
         for i, value in enumerate(values):
-            if value is None or not formal or not isinstance(value.type, TensorType):
+            if value is None or not formal:
                 continue
             kind = formal[min(i, len(formal) - 1)].type_str
-            if type_name(value.type.dtype) not in allowed.get(kind, {kind}):
-                wrong[kind] = value.type.dtype.name
+            if type_name(value.type) not in allowed.get(kind, {kind}):
+                wrong[kind] = str(value.type.dtype if isinstance(value.type, TensorType) else value.type)
     if wrong:
         listed = ", ".join(sorted(set(wrong.values())))
         raise InexpressibleError(f"{node.op} of opset {wanted.since_version} does not take {listed}", tuple(wrong))
@@ -136,9 +136,13 @@ def _check_types(form: Form, node: Node, wanted: defs.OpSchema) -> None:
 _NAMES = {"float32": "float", "float64": "double"}
 
 
-def type_name(dtype: DType) -> str:
-    """An element type as ONNX's schemas write it: `tensor(float)`."""
-    return f"tensor({_NAMES.get(dtype.name, dtype.name)})"
+def type_name(type: DType | Type) -> str:
+    """A type as ONNX's schemas write it: `tensor(float)`, `seq(tensor(float))`."""
+    if isinstance(type, TensorType):
+        return type_name(type.dtype)
+    if isinstance(type, DType):
+        return f"tensor({_NAMES.get(type.name, type.name)})"
+    return f"{'seq' if isinstance(type, SequenceType) else 'optional'}({type_name(type.element)})"
 
 
 def constant_ints(value: Value | None, what: str) -> tuple[int, ...]:
@@ -228,6 +232,8 @@ def _resize(form: Form, node: Node) -> None:
 
 @below(20, "DFT")
 def _dft(form: Form, node: Node) -> None:
+    if node.attrs.get("inverse", 0) and node.attrs.get("onesided", 0):
+        raise InexpressibleError("a DFT from one half to real numbers is not sayable in this opset")
     axis = constant_ints(form.inputs[2], "the axis of DFT") if len(form.inputs) > 2 else (-2,)
     form.inputs = form.inputs[:2]
     form.attrs["axis"] = axis[0]
@@ -280,6 +286,13 @@ def _softmax_last(form: Form, node: Node) -> None:
     if form.attrs["axis"] not in (-1, x.rank - 1):
         raise InexpressibleError(f"{node.op} along an inner axis is not sayable in this opset")
     form.attrs["axis"] = x.rank - 1
+
+
+@below(18, "OptionalGetElement", "OptionalHasElement")
+def _no_optional_tensor(form: Form, node: Node) -> None:
+    x = node.input(0)
+    if x is None or not isinstance(x.type, OptionalType):
+        raise InexpressibleError(f"{node.op} of what is no optional is not sayable in this opset")
 
 
 @below(12, "Pow")

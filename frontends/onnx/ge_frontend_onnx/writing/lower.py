@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from onnx import defs
+
 from ge_core.errors import GeError, GraphError
 from ge_core.ir.builder import Builder, replace_node
 from ge_core.ir.dtype import DType
@@ -29,6 +31,7 @@ from . import (  # noqa: F401  they register their lowerings
     scattered,
     search,
     shapes,
+    signal,
 )
 from .forms import InexpressibleError, declared, form_of, type_name
 from .lowerings import LOWERINGS
@@ -129,12 +132,10 @@ def _widened(b: Builder, node: Node, opset: int, reason: InexpressibleError) -> 
             return None
         to[kind] = wide
 
-    def kind_of(formal: Sequence[Any], index: int) -> str:
-        return str(formal[min(index, len(formal) - 1)].type_str)
-
     inputs: list[Value | None] = []
     for i, value in enumerate(node.inputs):
-        wide = to.get(kind_of(schema.inputs, i))
+        # what was an attribute then has no element type there
+        wide = to.get(_kind(schema.inputs, i))
         inputs.append(value if value is None or wide is None else b.Cast(value, to=wide))
     if node.regions:
         return None
@@ -145,10 +146,18 @@ def _widened(b: Builder, node: Node, opset: int, reason: InexpressibleError) -> 
     return [r if r.dtype == old.dtype else b.Cast(r, to=old.dtype) for r, old in pairs]
 
 
+def _kind(formal: Sequence[Any], index: int) -> str:
+    """The type variable of an input or output, "" beyond those that are declared."""
+    if index < len(formal):
+        return str(formal[index].type_str)
+    variadic = bool(formal) and formal[-1].option == defs.OpSchema.FormalParameterOption.Variadic
+    return str(formal[-1].type_str) if variadic else ""
+
+
 def _type_of(node: Node, schema: object, kind: str) -> DType | None:
     for formal, values in ((schema.inputs, node.inputs), (schema.outputs, node.outputs)):  # type: ignore[attr-defined]
         for i, value in enumerate(values):
-            if value is not None and formal[min(i, len(formal) - 1)].type_str == kind:
+            if value is not None and _kind(formal, i) == kind:
                 return value.type.dtype if isinstance(value.type, TensorType) else None
     return None
 

@@ -11,6 +11,7 @@ import numpy as np
 from ge_core.ir.builder import Builder
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Node, Value
+from ge_core.ir.types import OptionalType
 from ge_core.ops.expression import Apply, Arg, Expr, Number, expression_of
 from ge_core.ops.pointwise import POINTWISE
 
@@ -136,6 +137,52 @@ def power(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return [b.Cast(b.Where(b.Less(left, np.int64(0)), below, total), to=x.dtype)]
 
 
+@lowers("OptionalGetElement", "OptionalHasElement")
+def optional(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Of what is no optional, below 18: itself, and that it is there."""
+    x = node.input(0)
+    if x is not None and isinstance(x.type, OptionalType):
+        raise InexpressibleError("optionals are not sayable in this opset")
+    if node.op == "OptionalHasElement":
+        return [b.constant(np.array(x is not None))]
+    return [b.Identity(x)]
+
+
+@lowers("MaxPool")
+def max_pool(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Below 12 of bytes in float32, which holds them all."""
+    x = _input(node, 0)
+    attrs: dict[str, Any] = dict(node.attrs)
+    made = b.op("MaxPool", b.Cast(x, to="float32"), num_outputs=len(node.outputs), **attrs)
+    results = [made] if isinstance(made, Value) else list(made)
+    return [b.Cast(results[0], to=x.dtype), *results[1:]]
+
+
+@lowers("LSTM", "GRU", "RNN")
+def batch_first(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Below 14 the batch stands second."""
+    attrs: dict[str, Any] = {k: v for k, v in node.attrs.items() if k != "layout"}
+    moved = {0: [1, 0, 2], 5: [1, 0, 2], 6: [1, 0, 2]}
+    inputs = [b.Transpose(v, perm=moved[i]) if v is not None and i in moved else v for i, v in enumerate(node.inputs)]
+    made = b.op(node.op, *inputs, num_outputs=len(node.outputs), **attrs)
+    results = [made] if isinstance(made, Value) else list(made)
+    return [b.Transpose(y, perm=[2, 0, 1, 3] if i == 0 else [1, 0, 2]) for i, y in enumerate(results)]
+
+
+@lowers("GatherND")
+def gather_in_batches(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
+    """Below 12 the places within the batch stand in front of the indices."""
+    x, indices, count = _input(node, 0), _input(node, 1), int(node.attrs.get("batch_dims", 0))  # type: ignore[arg-type]
+    rank = indices.rank
+    shape = b.Concat([b.Shape(indices, start=0, end=rank - 1), b.ints(1)], axis=0)
+    places = []
+    for axis in range(count):
+        size = b.Reshape(b.Shape(indices, start=axis, end=axis + 1), b.constant(np.zeros(0, np.int64)))
+        line = b.Range(np.int64(0), size, np.int64(1))
+        places.append(b.Expand(b.Unsqueeze(line, b.ints([i for i in range(rank) if i != axis])), shape))
+    return [b.GatherND(x, b.Concat([*places, indices], axis=-1))]
+
+
 @lowers("Mod")
 def remainder(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """Below 28 of floats by the remainder that has the dividend's sign."""
@@ -179,8 +226,15 @@ def trilu(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
 def pad_all_axes(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """Below 18 with pads for every axis."""
     x, pads, axes = _input(node, 0), _input(node, 1), node.input(3)
-    if axes is None or axes.content is None:
+    if axes is None:
         raise InexpressibleError(f"the mode {node.attrs.get('mode')!r} of Pad")
+    attrs = {"mode": node.attrs["mode"]} if "mode" in node.attrs else {}
+    if axes.content is None:
+        named = b.Mod(b.Cast(axes, to="int64"), np.int64(x.rank))
+        same = b.Equal(b.Unsqueeze(b.constant(np.arange(x.rank)), b.ints(1)), b.Unsqueeze(named, b.ints(0)))
+        sides = b.Unsqueeze(b.Reshape(pads, b.ints(2, -1)), b.ints(1))
+        chosen = b.ReduceSum(b.Mul(sides, b.Cast(same, to="int64")), b.ints(2), keepdims=0)
+        return [b.Pad(x, b.Reshape(chosen, b.ints(-1)), node.input(2), **attrs)]
     count = len(axes.content)
     whole: list[Value] = []
     for side in (0, 1):
@@ -189,7 +243,6 @@ def pad_all_axes(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
             place = at.get(axis)
             start = None if place is None else side * count + place
             whole.append(b.ints(0) if start is None else b.Slice(pads, b.ints(start), b.ints(start + 1), b.ints(0)))
-    attrs = {"mode": node.attrs["mode"]} if "mode" in node.attrs else {}
     return [b.Pad(x, b.Concat(whole, axis=0), node.input(2), **attrs)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from ge_core.ir.dtype import DType, int64
 from ge_core.ir.graph import Node, Value
 from ge_core.ops.decompositions.precision import cast, operand
 
-from .forms import InexpressibleError, constant_ints
+from .cases import by_cases
+from .forms import InexpressibleError
 from .lowerings import lowers
 from .sizes import Sizes
 
@@ -158,26 +159,6 @@ def cumulative_product(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
             lambda r, axis: _running_product(r, node, x, axis, sizes),
         )
     ]  # fmt: skip
-
-
-def by_cases(b: Builder, axis: Value, rank: int, what: str, make: Callable[[Builder, int], Value]) -> Value:
-    """What `make` builds for an axis that may come with the call: an If for each axis but the last."""
-    try:
-        return make(b, constant_ints(axis, what)[0] % rank)
-    except InexpressibleError:
-        pass
-    at = b.Mod(b.Reshape(axis, b.constant(np.zeros(0, np.int64))), b.constant(rank, axis.dtype))
-
-    def case(r: Builder, k: int) -> Value:
-        if k == rank - 1:
-            return make(r, k)
-        made: Value = r.If(
-            r.Equal(at, r.constant(k, axis.dtype)),
-            then_branch=lambda t: [make(t, k)], else_branch=lambda e: [case(e, k + 1)],
-        )  # fmt: skip
-        return made
-
-    return case(b, 0)
 
 
 def _running_product(b: Builder, node: Node, x: Value, axis: int, sizes: Sizes) -> Value:
