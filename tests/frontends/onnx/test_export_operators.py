@@ -185,6 +185,14 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
                          [_f(2, 3, 4), np.array([[[0], [2]], [[-1], [1]]])]),
     "truths_reduced": (lambda b, x: (b.ReduceMax(x, b.ints(1)), b.ReduceMin(x, b.ints(0), keepdims=0)),
                        [_random.integers(0, 2, (3, 4)).astype(bool)]),
+    "moved_kernels": (lambda b, x, o, m: (
+        b.DeformConv(x, b.constant(_f(6, 2, 2, 3)), o, b.constant(_f(6)), m, group=2, offset_group=2,
+                     kernel_shape=[2, 3], pads=[0, 1, 1, 0], strides=[2, 1], dilations=[1, 2]),
+        b.DeformConv(x, b.constant(_f(3, 4, 2, 3)), o, group=1, offset_group=2, kernel_shape=[2, 3],
+                     pads=[0, 1, 1, 0], strides=[2, 1], dilations=[1, 2])),
+        [_f(2, 4, 6, 5), _f(2, 24, 3, 2), _f(2, 12, 3, 2)]),
+    "of_constants_alone": (lambda b, x: b.Add(x, b.MelWeightMatrix(
+        np.int64(3), np.int64(8), np.int64(8000), np.float32(100), np.float32(3000))), [_f(5, 3)]),
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (

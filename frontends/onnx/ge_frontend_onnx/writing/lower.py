@@ -10,11 +10,12 @@ from onnx import defs
 from ge_core.errors import GeError, GraphError
 from ge_core.ir.builder import Builder, replace_node
 from ge_core.ir.dtype import DType
-from ge_core.ir.graph import Graph, Node, Region, Value
-from ge_core.ir.traverse import walk
+from ge_core.ir.graph import Graph, Node, Region, Value, constant_of
+from ge_core.ir.traverse import effect_of, walk
 from ge_core.ir.types import TensorType
 from ge_core.ops.registry import DECOMPOSITIONS
 from ge_core.plugins.unsupported import Unsupported
+from ge_core.reference.call import compute
 
 from . import (  # noqa: F401  they register their lowerings
     bits,
@@ -106,7 +107,18 @@ def _rewrite(node: Node, opset: int, sizes: Sizes, reason: InexpressibleError) -
     elif decomposition is not None:
         _replace(node, decomposition(b, node))
     else:
+        _replace(node, _computed(b, node, reason))
+
+
+def _computed(b: Builder, node: Node, reason: InexpressibleError) -> list[Value]:
+    """The results of a node that reads nothing but constants, as constants."""
+    constants = [constant_of(v) for v in node.inputs if v is not None]
+    if not constants or any(c is None for c in constants) or node.regions or effect_of(node) != "pure":
         raise reason
+    if not all(isinstance(v.type, TensorType) for v in node.outputs):
+        raise reason
+    arrays = [None if v is None else constant_of(v).array() for v in node.inputs]  # type: ignore[union-attr]
+    return [b.constant(array) for array in compute(node, arrays, {})]
 
 
 def _replace(node: Node, values: Sequence[Value]) -> None:
