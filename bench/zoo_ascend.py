@@ -185,19 +185,19 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
     graph = ge_core.import_model(
         example.model, example.args, example.kwargs, framework=framework.name, dynamic_shapes=example.shapes
     )
-    arrays = [np.array(a, order="C") for a in framework.arrays(example)] if example.values else []
+    arrays = [np.array(a, order="C") for a in framework.arrays(example)]
+    if not example.values:
+        return {"status": "imported; its weights have no values"}
     optimise(graph)
-    row: dict[str, Any] = {"status": "ok" if example.values else "lowered; its weights have no values"}
+    row: dict[str, Any] = {"status": "ok"}
     results: dict[str, list[Any]] = {}
     for target, mode in TARGETS.items():
-        row[target], results[target] = _on_target(graph, target, mode, arrays, run=example.values)
+        row[target], results[target] = _on_target(graph, target, mode, arrays)
         if row[target].get("problems"):
             return row | {"status": "failed", "message": f"{target}: " + "; ".join(row[target]["problems"])[:1000]}
         if row[target]["errors"]:
             said = "; ".join(row[target].pop("said"))
             return row | {"status": "failed", "message": f"checker, {target}: {said}"[:1000]}
-    if not example.values:
-        return row
     rounded = _rounded(graph, TARGETS["ascend310p"], arrays)
     # last: a model may write its own buffers, which the graph shares
     expected = framework.call(framework.original(example), example, arrays)
@@ -218,9 +218,7 @@ def _worst(got: Sequence[Any], want: Sequence[Any]) -> float:
     return max((difference(a, b) for a, b in zip(got, want, strict=True)), default=0.0)
 
 
-def _on_target(
-    graph: Any, target: str, mode: str, arrays: Sequence[Any], *, run: bool
-) -> tuple[dict[str, Any], list[Any]]:
+def _on_target(graph: Any, target: str, mode: str, arrays: Sequence[Any]) -> tuple[dict[str, Any], list[Any]]:
     """A row for one target, and the results of the file that was read back."""
     from ge_ascend.air import import_air, parse_air, write_air
     from ge_ascend.check import check_air
@@ -234,15 +232,14 @@ def _on_target(
     lowered = lower(graph, chip, policy_of(mode, chip))
     if lowered.problems:
         return {"problems": [str(p) for p in lowered.problems[:10]]}, []
-    # weights without values stay outside, so that the file can be written
-    file = write_air(lowered.program, most_inside=1 << 40 if run else 0)
+    data = write_air(lowered.program, most_inside=1 << 40).data
     row: dict[str, Any] = {
         "operators": sum(op.type not in ("Const", "FileConstant", "Data", "RefData") for op in lowered.program.ops()),
         "seconds": round(time.process_time() - started, 2),
-        "bytes": len(file.data),
+        "bytes": len(data),
     }
-    model = parse_air(file.data)
-    findings = [f for f in check_air(model, chip) if run or f.rule != "file-constant"]
+    model = parse_air(data)
+    findings = check_air(model, chip)
     errors = [f for f in findings if f.severity == "error"]
     row["errors"], row["warnings"] = len(errors), len(findings) - len(errors)
     if errors:
@@ -250,7 +247,7 @@ def _on_target(
     guess = estimate(lowered.program, figures(target), _sizes(graph, arrays))
     row["milliseconds"], row["bound"] = round(1e3 * guess.seconds, 4), guess.bound
     row["activations"] = guess.activations
-    return row, _run(import_air(model).graph, arrays) if run and not errors else []
+    return row, [] if errors else _run(import_air(model).graph, arrays)
 
 
 def _run(graph: Any, arrays: Sequence[Any]) -> list[Any]:
