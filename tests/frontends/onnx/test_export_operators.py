@@ -10,6 +10,7 @@ import pytest
 
 from ge_core.ir import Builder, symbol
 from ge_core.ir.graph import Value
+from ge_frontend_onnx.writing.forms import ONLY_SINGLE
 from tests.frontends.onnx.exporting import Build, built, check
 
 _random = np.random.default_rng(0)
@@ -167,8 +168,13 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "steps_by_channels": (lambda b, x: _steps(b, x, np.int8, axis=0), [_f(3, 4) * 90]),
     "running_products_of_the_call": (lambda b, x, axis: b.CumProd(x, axis), [_f(2, 3, 4), np.array(-1)]),
     "remainders": (lambda b, x, y: b.Mod(x, y), [_f(9), _f(9)]),
-    "choice_of_large": (lambda b, x, y: b.Where(b.Less(x, y), x, y),
-                        [_bits.astype(np.uint64), _bits[::-1].astype(np.uint64)]),
+    **{f"choice_of_{t}": (lambda b, x, y: b.Where(b.Not(b.Equal(x, y)), x, y),
+                          [_bits.astype(t), _bits[::-1].astype(t)]) for t in ("uint64", "int16", "uint16", "bool")},
+    "functions_of_doubles": (lambda b, x: (*(b.op(op, x) for op in sorted(ONLY_SINGLE - {"Acosh"})),
+                                           b.Acosh(b.Add(b.Abs(x), 1.0)), b.Gelu(x, approximate="tanh")),
+                             [np.float64([0, 1e-9, -0.3, 0.5, 0.999, -0.9999999, 1 / 3])]),
+    "functions_of_large_doubles": (lambda b, x: [b.op(op, x) for op in (
+        "Atan", "Asinh", "Sinh", "Cosh", "Tan", "Erf", "Softplus", "Mish")], [np.float64([-700, 5.5, 40, -1e-200, 1.0])]),
     "bits_of_integers": (lambda b, x: (b.BitCast(x, to="uint64"), b.BitCast(b.Cast(x, to="uint8"), to="int8")),
                          [_bits]),
     "transforms": (lambda b, x, z: (
@@ -228,7 +234,8 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
 @pytest.mark.parametrize("name", _CASES)
 def test_every_opset_says_it(name: str, opset: int, tmp_path: Path) -> None:
     build, arrays = _CASES[name]
-    check(tmp_path / "net.onnx", built(build, arrays), arrays, opset, 2e-5)
+    double = all(a.dtype == np.float64 for a in arrays)
+    check(tmp_path / "net.onnx", built(build, arrays), arrays, opset, 1e-14 if double else 2e-5)
 
 
 @pytest.mark.parametrize("opset", [11, 21])

@@ -70,6 +70,12 @@ def declared(op: str, opset: int) -> defs.OpSchema | None:
 _NOWHERE = frozenset({"Swish"})
 
 
+# What it has no float64 of.
+ONLY_SINGLE = frozenset({
+    "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Celu", "Cosh", "Elu", "Erf", "Gelu", "HardSigmoid", "HardSwish",
+    "LeakyRelu", "Mish", "Selu", "Sinh", "Softplus", "Softsign", "Tan", "ThresholdedRelu",
+})  # fmt: skip
+_NOT_CHOSEN = frozenset({"bool", "uint16", "int16", "uint64"})
 _BYTES = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
 
 
@@ -78,7 +84,9 @@ def _is_not_run(node: Node, wanted: defs.OpSchema) -> bool:
     types = {v.dtype.name for v in (*node.inputs, *node.outputs) if v is not None and isinstance(v.type, TensorType)}
     if node.op in ("QuantizeLinear", "DequantizeLinear"):
         return wanted.since_version > 25 and bool(types & _BYTES)
-    return node.op == "Where" and "uint64" in types
+    if node.op == "Where":
+        return node.output.dtype.name in _NOT_CHOSEN
+    return node.op in ONLY_SINGLE and "float64" in types or node.op == "Celu" and "float16" in types
 
 
 def form_of(node: Node, opset: int) -> Form:

@@ -19,6 +19,7 @@ from ge_core.reference.call import compute
 
 from . import (  # noqa: F401  they register their lowerings
     bits,
+    doubles,
     linear_algebra,
     movement,
     next_after,

@@ -189,13 +189,17 @@ def remainder(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return pointwise(b, node, sizes)
 
 
+_HOLDS = {"bool": "uint8", "uint16": "int32", "int16": "int32", "uint64": "int64"}
+
+
 @lowers("Where")
 def where(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """Of uint64 by way of int64, which holds the same bits."""
+    """Of types that ONNX Runtime does not choose from by way of one that holds the same bits."""
     mask, x, y = (_input(node, i) for i in range(3))
-    if x.dtype.name != "uint64":
+    if x.dtype.name not in _HOLDS:
         raise InexpressibleError(f"Where of {x.dtype}")
-    return [b.Cast(b.Where(mask, b.Cast(x, to="int64"), b.Cast(y, to="int64")), to=x.dtype)]
+    wide = _HOLDS[x.dtype.name]
+    return [b.Cast(b.Where(mask, b.Cast(x, to=wide), b.Cast(y, to=wide)), to=x.dtype)]
 
 
 @lowers("BitCast")
