@@ -173,8 +173,9 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "functions_of_doubles": (lambda b, x: (*(b.op(op, x) for op in sorted(ONLY_SINGLE - {"Acosh"})),
                                            b.Acosh(b.Add(b.Abs(x), 1.0)), b.Gelu(x, approximate="tanh")),
                              [np.float64([0, 1e-9, -0.3, 0.5, 0.999, -0.9999999, 1 / 3])]),
-    "functions_of_large_doubles": (lambda b, x: [b.op(op, x) for op in (
-        "Atan", "Asinh", "Sinh", "Cosh", "Tan", "Erf", "Softplus", "Mish")], [np.float64([-700, 5.5, 40, -1e-200, 1.0])]),
+    "functions_of_large_doubles": (
+        lambda b, x: [b.op(op, x) for op in ("Atan", "Asinh", "Sinh", "Cosh", "Tan", "Erf", "Softplus", "Mish")],
+        [np.float64([-700, 5.5, 40, -1e-200, 1.0])]),
     "bits_of_integers": (lambda b, x: (b.BitCast(x, to="uint64"), b.BitCast(b.Cast(x, to="uint8"), to="int8")),
                          [_bits]),
     "transforms": (lambda b, x, z: (
