@@ -57,17 +57,33 @@ class Image:
         return found[0], found[1]
 
 
+def images(given: object) -> dict[str, Image]:
+    """The option `preprocess` as images by input name; a table of an image's fields stands for it.
+
+    Raises:
+        OptionError: it is no such table.
+    """
+    expected = "a table of input names and ge_core.Image"
+    if not isinstance(given, Mapping):
+        raise OptionError(f"preprocess={given!r}", expected=expected)
+    found = {}
+    for name, image in given.items():
+        try:
+            found[str(name)] = image if isinstance(image, Image) else Image(**image)
+        except TypeError as error:
+            raise OptionError(f"preprocess[{name!r}]={image!r}: {error}", expected=expected) from error
+    return found
+
+
 def image_inputs(given: object, graph: Graph) -> dict[Value, Image]:
     """The images of a graph's inputs, checked.
 
     Raises:
         OptionError: no such input, or one that is no image in NCHW.
     """
-    if not isinstance(given, Mapping) or not all(isinstance(v, Image) for v in given.values()):
-        raise OptionError(f"preprocess={given!r}", expected="a table of input names and ge_core.Image")
     by_name = {value.name: value for value in graph.inputs}
     found = {}
-    for name, image in given.items():
+    for name, image in images(given).items():
         value = by_name.get(name)
         if value is None:
             raise OptionError(f"preprocess names the input {name!r}", expected=", ".join(by_name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ def as_call(inputs: Mapping[str, Any]) -> tuple[tuple[Any, ...] | None, dict[str
 
 
 def options_of(given: Sequence[str]) -> dict[str, object]:
-    """Options as `compile` takes them: true, false and numbers become such.
+    """Options as `compile` takes them: true, false and numbers become such, tables and lists are given as JSON.
 
     Raises:
         OptionError: no KEY=VALUE.
@@ -113,6 +114,12 @@ def _plain(value: str) -> object:
     words: dict[str, object] = {"true": True, "false": False}
     if value in words:
         return words[value]
+    if value[:1] in ("{", "["):
+        try:
+            found: object = json.loads(value)
+        except ValueError as error:
+            raise OptionError(f"{value} is no JSON: {error}", expected='such as {"batch": [1, 8]}') from error
+        return found
     try:
         return int(value)
     except ValueError:

@@ -6,25 +6,12 @@ min_chn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from ge_core.errors import OptionError
-from ge_core.image_input import Image, image_inputs
+from ge_core.image_input import image_inputs, images
 from ge_core.ir.graph import Graph
 
 _FORMATS = {1: "YUV400_U8", 3: "RGB888_U8"}
-
-
-def images(given: Any) -> Mapping[str, Image]:
-    """The option's table.
-
-    Raises:
-        OptionError: it is no table of images.
-    """
-    if not isinstance(given, Mapping) or not all(isinstance(v, Image) for v in given.values()):
-        raise OptionError(f"preprocess={given!r}", expected="a table of input names and ge_core.Image")
-    return given
 
 
 def aipp_problem(graph: Graph, given: Any) -> str:

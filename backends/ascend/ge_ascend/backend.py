@@ -9,14 +9,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ge_ascend.aipp import aipp_problem, images
+from ge_ascend.aipp import aipp_problem
 from ge_ascend.chips import CHIPS, Chip
 from ge_ascend.lower.engine import Lowered, lower
 from ge_ascend.precision import policy_of
 from ge_core.backend import Artifact, Buffer, Options, Problem, TargetInfo
 from ge_core.device_contract import FileFinding, Prediction
 from ge_core.errors import BackendError, GeError, OptionError
-from ge_core.image_input import prepend_images
+from ge_core.image_input import images, prepend_images
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import DTYPES, DType, bfloat16, pack
 from ge_core.ir.graph import Graph

@@ -112,6 +112,10 @@ def stored_graph(artifact: Artifact, entry: str) -> Iterator[Graph]:
 def _job(artifact: Artifact, source: Path, target: Path, options: Options) -> AtcJob:
     ((_, graph),) = artifact.graphs.items()
     shapes, gears = geared(graph, options.get("gears"))
+    if source.suffix != ".onnx":  # the file has the model's own inputs, which AIPP makes of the images
+        for name in shapes.keys() & artifact.metadata.get("preprocess", {}).keys():
+            n, h, w, c = shapes[name]
+            shapes[name] = [n, c, h, w]
     extra = options.get("atc_options") or ()
     if isinstance(extra, str) or not isinstance(extra, (list, tuple)):
         raise OptionError(f"atc_options={extra!r}", expected="a list of texts")

@@ -108,6 +108,20 @@ def test_gears_of_other_sizes_are_listed_for_each(tmp_path: Path, atc: Path) -> 
         ge_core.compile(graph, target="ascend310p", options={"gears": {"batch": [1, 2]}}).save(tmp_path / "net.om")
 
 
+def test_images_keep_the_models_own_shapes(tmp_path: Path, atc: Path) -> None:
+    graph = Graph("net")
+    b = Builder(graph)
+    x = b.input("x", "float32", (symbol("batch", 1), 3, 8, 6))
+    b.outputs(b.ReduceMean(x, b.ints(2, 3)))
+    image = {"dtype": "uint8", "layout": "NHWC", "mean": [1.0, 2.0, 3.0]}
+    for via, shape in (("air", "x:-1,3,8,6"), ("onnx", "x:-1,8,6,3")):
+        options = {"preprocess": {"x": image}, "gears": {"batch": [1, 2]}, "via": via}
+        ge_core.compile(graph, target="ascend310p", options=options).save(tmp_path / "net.om")
+        given = json.loads(atc.read_text())
+        assert given["--input_shape"] == shape and given["--dynamic_batch_size"] == "1,2"
+        assert ("--insert_op_conf" in given) == (via == "air")
+
+
 def test_a_failure_names_our_node(tmp_path: Path, atc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GE_TEST_ATC_FAIL", "MatMulV2")
     with pytest.raises(BackendError) as caught:

@@ -83,6 +83,9 @@ def test_options_that_the_command_does_not_know_go_to_the_plugins() -> None:
     }
     with pytest.raises(OptionError, match="unexpected argument 'stray'"):
         plugin_options(["stray"])
+    assert plugin_options(["--gears", '{"batch": [1, 8]}']) == {"gears": {"batch": [1, 8]}}
+    with pytest.raises(OptionError, match="is no JSON"):
+        plugin_options(["--gears", "{batch: 1}"])
 
 
 def test_report_prints_what_the_target_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
