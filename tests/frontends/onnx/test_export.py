@@ -16,11 +16,10 @@ from ge_core.errors import InputError, UnsupportedError
 from ge_core.ir import Builder, Graph, symbol
 from ge_core.ir.constant import Constant
 from ge_core.ir.graph import Region, Value
-from ge_core.reference.interpret import interpret
 from ge_frontend_onnx import exporter
 from ge_frontend_onnx.exporter import export
-from ge_frontend_onnx.importer import import_model
 from tests.frontends.onnx.agreement import run_ort
+from tests.frontends.onnx.case_exports import failure
 from tests.frontends.onnx.exporting import Build, built, check
 from tests.frontends.onnx.onnx_backend import refusal
 
@@ -207,32 +206,15 @@ def test_the_public_function_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opset", [11, 17, 28])
-def test_a_sample_of_onnx_cases_goes_there_and_back(opset: int, tmp_path: Path) -> None:
-    """Every twentieth case; those that an old opset cannot say are refused."""
-    path, count = tmp_path / "net.onnx", 0
+def test_a_sample_of_onnx_cases_goes_there_and_back(opset: int) -> None:
+    """Every twentieth case; an old opset lacks element types, and little else."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cases = load_model_tests(kind="node")[::20]
-    for case in cases:
-        if refusal(case.name):
-            continue
-        first = import_model(case.model)
-        try:
-            export(first.graph, path, opset)
-        except UnsupportedError:
-            continue
-        onnx.checker.check_model(str(path))
-        again = import_model(str(path))
-        for inputs, _ in case.data_sets:
-            given = [x if isinstance(x, (list, np.ndarray, np.generic)) or x is None else onnx.numpy_helper.to_array(x)
-                     for x in inputs]  # fmt: skip
-            given = [x if isinstance(x, list) or x is None else np.asarray(x) for x in given]
-            want, got = interpret(first.graph, given)[0], interpret(again.graph, given)[0]
-            for w, g in zip(want, got, strict=True):
-                if isinstance(w, np.ndarray) and w.dtype.kind in "biuf":
-                    np.testing.assert_allclose(g, w, rtol=1e-3, atol=1e-6)
-        count += 1
-    assert count >= {11: 50, 17: 60, 28: 80}[opset]
+        cases = [case for case in load_model_tests(kind="node")[::20] if not refusal(case.name)]
+        failures = {case.name: why for case in cases if (why := failure(case, opset)) is not None}
+    others = {name: why for name, why in failures.items() if "does not take" not in why and "saturate" not in why}
+    assert len(others) <= {11: 5, 17: 3, 28: 0}[opset], others
+    assert len(cases) - len(failures) >= {11: 76, 17: 80, 28: 94}[opset]
 
 
 def test_constants_keep_their_types(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def quantize(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     number = node.attrs.get("precision", 0)
     precision = number if isinstance(number, DType) else scale.dtype
     if not dtype.is_integer or precision.bits < 16:
-        raise InexpressibleError(f"QuantizeLinear to {dtype} is not sayable in this opset")
+        raise InexpressibleError(f"QuantizeLinear of this opset does not take {dtype}")
     factor = _spread(b, cast(b, scale, precision), node, sizes)
     quotient = cast(b, b.Div(widened(b, cast(b, x, precision)), widened(b, factor)), precision)
     wide = DType.of("float64") if dtype.bits > 16 else float32
