@@ -153,7 +153,10 @@ class Function:
     def _leave_out_unused(self) -> None:
         """Remove sums and products that only addresses were made of (see `at`)."""
         uses = Counter(
-            operand for block in self.function.blocks for instruction in block.instructions for operand in _reads(instruction)
+            operand
+            for block in self.function.blocks
+            for instruction in block.instructions
+            for operand in _reads(instruction)
         )
         unused = set()
         for value in reversed(self._linear):

@@ -100,10 +100,15 @@ class _Emitter:
         self.column_start, self.row_start = f.mul(number, p["columns"]), f.mul(number, p["rows"])
         self.finish = Finish(f, self.product.epilogue, self.sides, self.outputs)
         panels = f.ceildiv(p["n"], PANEL)
-        if self.product.split == "rows":
-            self._rows(start, f.minimum(stop, p["m"]), 0, panels)
-        else:
-            self._rows(0, p["m"], start, f.minimum(stop, panels))
+        by_rows = f.compare("!=", p["by_rows"], 0)
+
+        def either(rows: Value, columns: Value) -> Value:
+            return f.b.select(by_rows, f.i(rows), f.i(columns))
+
+        self._rows(
+            either(start, 0), either(f.minimum(stop, p["m"]), p["m"]),
+            either(0, start), either(panels, f.minimum(stop, panels)),
+        )  # fmt: skip
 
     def _rows(self, start: Value, stop: Value, first: Value, last: Value) -> None:
         """Blocks of nearly equal height, at most one and a half times as high as they are meant to be."""

@@ -28,7 +28,9 @@ NEAR_BYTES = 384 << 10
 
 STREAMED = 0.75
 """Share of the memory's speed at which panels are read between multiplications."""
-DEPTH = 1024
+import os
+DEPTH = int(os.environ.get("GE_DEPTH","1024"))
+RUN=1024
 """Elements of a run that are multiplied before the next ones."""
 LEAST_DEPTH = 128
 """Elements of a tap that are worth a part of their own."""
@@ -229,10 +231,10 @@ def multiply(
     whole_run = k * dims.product(taps.counts)
     deep = row_hint(m) >= MANY and product.sums.element.bits == 32 and _is_deep(k, whole_run)
     count = dims.product(size for size, *_ in batch)
-    split, each, parts = cut(m, n)
+    by_rows, each, parts = cut(m, n)
     named: dict[str, Size] = {
-        "start": 0, "c_start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "grain": each,
-        "block": _block(k, product.sums, deep), "depth": _depth(k),
+        "start": 0, "c_start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "by_rows": int(by_rows),
+        "grain": each, "block": _block(k, product.sums, deep), "depth": _depth(k),
     }  # fmt: skip
     for i, (size, a_step, b_step, c_step) in enumerate(batch):
         named |= {f"batch_size{i}": size, f"batch_a{i}": a_step, f"batch_b{i}": b_step, f"batch_c{i}": c_step}
@@ -243,13 +245,12 @@ def multiply(
     named |= taps.bounds or {}
     product = replace(
         product,
-        split=split,
         batch=len(batch),
         walk=len(walk.sizes),
         taps=len(taps.counts),
         bounded=taps.bounds is not None,
         rows=row_hint(m),
-        panels=panel_hint(dims.ceildiv(n, PANEL)),
+        panels=panel_hint(dims.ceildiv(n, PANEL), row_hint(m)),
         even=isinstance(k, int) and k % 4 == 0,
         deep=deep,
     )
@@ -277,14 +278,14 @@ def _picoseconds(isa: Isa, count: Size, m: Size, columns: Size, run: Size, produ
     return count * columns * run * overlapped(m * each, read)
 
 
-def cut(m: Size, n: Size) -> tuple[Literal["rows", "panels"], Size, Size]:
-    """How a product is cut into work items: along what, how much each has, how many there are."""
+def cut(m: Size, n: Size) -> tuple[bool, Size, Size]:
+    """How a product is cut into work items: whether along its rows, how much each has, how many there are."""
     rows = least(m)
     panels = dims.ceildiv(n, PANEL)
     if rows >= 2 * ROW_GRAIN and rows >= least(n):
-        return "rows", ROW_GRAIN, dims.ceildiv(m, ROW_GRAIN)
+        return True, ROW_GRAIN, dims.ceildiv(m, ROW_GRAIN)
     each = grain(row_hint(m))
-    return "panels", each, dims.ceildiv(panels, each)
+    return False, each, dims.ceildiv(panels, each)
 
 
 def _is_deep(k: Size, whole: Size) -> bool:
@@ -294,7 +295,7 @@ def _is_deep(k: Size, whole: Size) -> bool:
 
 def _block(k: Size, sums: Arithmetic, deep: bool) -> int:
     """Rows of A that stay in the cache while all panels pass: more where that many panels would pass often."""
-    row = min(max(least(k), 1), DEPTH) * sums.element.bits // 8
+    row = min(max(least(k), 1), RUN) * sums.element.bits // 8
     found = max(NEAR_BYTES // row // ROW_GRAIN, min(2 * NEAR_BYTES // row, DEEP_ROWS) // ROW_GRAIN) * ROW_GRAIN
     return min(found, DEEP_ROWS) if deep else found
 

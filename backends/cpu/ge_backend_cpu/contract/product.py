@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.epilogue import Epilogue
@@ -33,7 +33,6 @@ class Product:
         a, b: element types of A and of the panels as they are stored.
         arithmetic: how they are multiplied; A is stored in its element type.
         epilogue: what becomes of the sums.
-        split: whether work items are ranges of rows or of panels.
         batch: axes of the batch.
         walk: axes of the row index.
         taps: axes of the kernel; 0 for one run per row.
@@ -48,7 +47,6 @@ class Product:
     b: str
     arithmetic: str
     epilogue: Epilogue
-    split: Literal["rows", "panels"]
     batch: int = 0
     walk: int = 1
     taps: int = 0
@@ -75,14 +73,14 @@ class Product:
     def names(self) -> tuple[str, ...]:
         """The kernel's integers, in order; strides count elements.
 
-        m, n, k: rows, columns, the run. parts, grain: work items of one batch, and how many rows or panels each has.
-        block: rows that are multiplied by all panels before the next ones. start, c_start: the first elements of A
-        and C. columns, rows: distance of the batches in what is read by column, by row. depth: of the parts of a deep
-        run. batch_size<i>, batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>: size and strides of
-        the walk. taps<i>, tap<i>: size and stride of the kernel. With bounds, for each tap axis, which belongs to the
-        walk's axis after the first: step<i>, pad<i>, dilation<i>, input<i>.
+        m, n, k: rows, columns, the run. parts, grain: work items of one batch, and how many rows (if by_rows is not 0)
+        or panels each has. block: rows that are multiplied by all panels before the next ones. start, c_start: the
+        first elements of A and C. columns, rows: distance of the batches in what is read by column, by row. depth: of
+        the parts of a deep run. batch_size<i>, batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>:
+        size and strides of the walk. taps<i>, tap<i>: size and stride of the kernel. With bounds, for each tap axis,
+        which belongs to the walk's axis after the first: step<i>, pad<i>, dilation<i>, input<i>.
         """
-        found = ["m", "n", "k", "parts", "grain", "block", "start", "c_start", "columns", "rows"]
+        found = ["m", "n", "k", "parts", "by_rows", "grain", "block", "start", "c_start", "columns", "rows"]
         if self.deep:
             found.append("depth")
         for i in range(self.batch):
@@ -112,8 +110,9 @@ def row_hint(rows: Size) -> int:
     return min(rows, MANY) if isinstance(rows, int) else 0
 
 
-def panel_hint(panels: Size) -> int:
-    """The parameter `panels` of a product."""
+def panel_hint(panels: Size, rows: int) -> int:
+    """The parameter `panels` of a product whose parameter `rows` is known."""
     if not isinstance(panels, int):
         return 0
-    return panels if panels <= 8 else 8 + panels % 8  # the widest tiles have 8, 4, 2 or 1
+    widest = 8 if 0 < rows <= SKINNY else 4  # panels of the widest tiles, or a multiple of them
+    return panels if panels <= widest else widest + panels % widest

@@ -213,8 +213,7 @@ class _Image:
         batch = [] if self.group == 1 else [(self.group, self.channels, b_step, self.columns)]
         stored = self.x.dtype if self.weights is None else self.weights[1]
         product = Product(
-            a=self.sums.element.name, b=stored.name, arithmetic=self.sums.name, epilogue=self.collected.epilogue,
-            split="rows",
+            a=self.sums.element.name, b=stored.name, arithmetic=self.sums.name, epilogue=self.collected.epilogue
         )  # fmt: skip
         values: dict[str, Size] = {
             "m": pixels, "n": self.columns, "k": run, "start": start, "columns": self.columns,

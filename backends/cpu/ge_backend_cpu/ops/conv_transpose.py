@@ -91,8 +91,7 @@ def conv_transpose(node: Node, isa: Isa, options: Options) -> Sequence[Implement
     zeros = plan.prepare("zeros", Recipe("contract.zeros", (), {"count": channels, "dtype": sums.element.name}))
     a, c = strides_last(spatial, whole), strides_last(out, columns * group)
     product = Product(
-        a=sums.element.name, b=weights[1].type.dtype.name, arithmetic=sums.name, epilogue=collected.epilogue,
-        split="rows",
+        a=sums.element.name, b=weights[1].type.dtype.name, arithmetic=sums.name, epilogue=collected.epilogue
     )  # fmt: skip
     for number, phase in enumerate(itertools.product(*along)):
         taps = [list(p.taps) for p in phase]

@@ -48,7 +48,7 @@ def matmul(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
         a, b, c = (_flat(m, batch[0], many) for m, many in ((a, True), (b, False), (c, True)))
         batch = ()
     a, b = plan.rows(a, batch, sums), plan.panels(b, batch)
-    product = Product(a=a.dtype.name, b=b.dtype.name, arithmetic=sums.name, epilogue=collected.epilogue, split="rows")
+    product = Product(a=a.dtype.name, b=b.dtype.name, arithmetic=sums.name, epilogue=collected.epilogue)
     multiply(
         plan,
         product,

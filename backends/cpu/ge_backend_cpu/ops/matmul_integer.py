@@ -44,7 +44,7 @@ def matmul_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implement
     b_sizes, b_steps = distinct(batch, b.steps, dims.ceildiv(b.columns, PANEL) * dims.ceildiv(b.rows, 2) * PANEL)
     b_at = _panels(plan, site, b, core.input(3), zeros[1], b_sizes)
     pairs = Arithmetic(PAIRS)
-    product = Product(a="int32", b="int32", arithmetic=pairs.name, epilogue=collected.epilogue, split="rows")
+    product = Product(a="int32", b="int32", arithmetic=pairs.name, epilogue=collected.epilogue)
     run = dims.ceildiv(a.columns, 2)
     multiply(
         plan,

@@ -91,7 +91,7 @@ class _Layer:
         target = plan.reserve(self.directions * rows * line, self.sums.element)
         add = Step(["add", ["value", 0], ["side", 0]], dtype)
         epilogue = Epilogue(dtype, (add,), (Side("column", dtype),), (1,))
-        product = Product(a=dtype, b=self._stored(1), arithmetic=self.sums.name, epilogue=epilogue, split="rows")
+        product = Product(a=dtype, b=self._stored(1), arithmetic=self.sums.name, epilogue=epilogue)
         multiply(
             plan, product, Collected(epilogue, ()), a.at, panels,
             {"m": rows, "n": line, "k": self.inner, "columns": line},

@@ -12,7 +12,7 @@ from ge_backend_cpu.contract.epilogue import Epilogue
 from ge_backend_cpu.contract.plan import STREAMED, Plan, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product, panel_hint
 from ge_backend_cpu.contract.site import Collected, Site, site_of
-from ge_backend_cpu.contract.tile import PANEL
+from ge_backend_cpu.contract.tile import MANY, PANEL
 from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, windows_of
 from ge_backend_cpu.contract.winograd import APART, Steps, Winograd
 from ge_backend_cpu.contract.winograd_forms import Form, error
@@ -127,7 +127,7 @@ def _planned(
     transform = round(1e12 / speed.flops * 4)
     in_time, out_time = (tiles * points * c * transform for c in (line, out_line))
     even = isinstance(channels, int) and channels % 4 == 0
-    hint = panel_hint(dims.ceildiv(columns, PANEL))
+    hint = panel_hint(dims.ceildiv(columns, PANEL), MANY)
 
     def launch(steps: Steps, operands: Sequence[Operand], time: Size, extent: Size, grain: Size) -> None:
         whole = steps == "all"
@@ -148,7 +148,7 @@ def _planned(
         y = plan.reserve(points * values["out_plane"], float32)
         launch("input", (image, zeros, v), in_time, tiles, 1)
         sums = Arithmetic("float32")
-        product = Product(a="float32", b="float32", arithmetic=sums.name, epilogue=Epilogue("float32"), split="rows")
+        product = Product(a="float32", b="float32", arithmetic=sums.name, epilogue=Epilogue("float32"))
         multiply(
             plan, product, Collected(product.epilogue, ()), v, filters, {"m": tiles, "n": out_line, "k": channels},
             Walk((tiles,), (line,), (out_line,)),
