@@ -28,9 +28,7 @@ NEAR_BYTES = 384 << 10
 
 STREAMED = 0.75
 """Share of the memory's speed at which panels are read between multiplications."""
-import os
-DEPTH = int(os.environ.get("GE_DEPTH","1024"))
-RUN=1024
+DEPTH = 1024
 """Elements of a run that are multiplied before the next ones."""
 LEAST_DEPTH = 128
 """Elements of a tap that are worth a part of their own."""
@@ -295,7 +293,7 @@ def _is_deep(k: Size, whole: Size) -> bool:
 
 def _block(k: Size, sums: Arithmetic, deep: bool) -> int:
     """Rows of A that stay in the cache while all panels pass: more where that many panels would pass often."""
-    row = min(max(least(k), 1), RUN) * sums.element.bits // 8
+    row = min(max(least(k), 1), DEPTH) * sums.element.bits // 8
     found = max(NEAR_BYTES // row // ROW_GRAIN, min(2 * NEAR_BYTES // row, DEEP_ROWS) // ROW_GRAIN) * ROW_GRAIN
     return min(found, DEEP_ROWS) if deep else found
 
