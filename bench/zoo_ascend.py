@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,8 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
     import ge_core
     from ge_core.passes.pipeline import optimise
 
+    if framework.name == "torch" and example.values:
+        _draw_zeros(example.model)
     graph = ge_core.import_model(
         example.model, example.args, example.kwargs, framework=framework.name, dynamic_shapes=example.shapes
     )
@@ -194,7 +197,7 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
     for target, mode in TARGETS.items():
         row[target], results[target] = _on_target(graph, target, mode, arrays)
         if row[target].get("problems"):
-            return row | {"status": "failed", "message": f"{target}: " + "; ".join(row[target]["problems"])[:1000]}
+            return {"status": "not lowered", "message": f"{target}: " + "; ".join(row[target]["problems"])[:1000]}
         if row[target]["errors"]:
             said = "; ".join(row[target].pop("said"))
             return row | {"status": "failed", "message": f"checker, {target}: {said}"[:1000]}
@@ -210,6 +213,16 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
         if not error <= TOLERANCE + SPREAD * predicted:
             row |= {"status": "failed", "message": f"{target}: off by {error:.1e}, {predicted:.1e} predicted"}
     return row
+
+
+def _draw_zeros(model: Any) -> None:
+    """Weights that begin as zeros, such as the head of some models, would make every result zero."""
+    import torch
+
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim >= 2 and weight.is_floating_point() and not weight.any():
+                torch.nn.init.normal_(weight, std=0.02)
 
 
 def _worst(got: Sequence[Any], want: Sequence[Any]) -> float:
@@ -380,17 +393,24 @@ HEAD = (
 
 
 def table(results: Mapping[str, Any]) -> str:
-    """The results as a Markdown table."""
-    return "\n".join([HEAD, *(_line(name, row) for name, row in results["models"].items())])
+    """The results as a Markdown table, after a line that counts them."""
+    rows = results["models"]
+    good = sum(row["status"] == "ok" for row in rows.values())
+    others = Counter(row["status"] for row in rows.values() if row["status"] != "ok")
+    head = f"{good} of {len(rows)} models: the file that was read back agrees with the framework"
+    head += "".join(f"; {count} {status}" for status, count in sorted(others.items()))
+    return "\n".join([f"{head}.", "", HEAD, *(_line(name, row) for name, row in rows.items())])
 
 
 def _line(name: str, row: Mapping[str, Any]) -> str:
     if row["status"] != "ok":
-        return f"| {name} | {row['status']} | | | | | | | | |"
+        why = "" if row["status"].startswith("refused") else f": {row['message'][:160]}" if "message" in row else ""
+        return f"| {name} | {row['status']}{why} | | | | | | | | |".replace("\n", " ")
     big, small = row["ascend910b"], row["ascend310p"]
+    beyond = ", out of range" if small.get("range") else ""
     return (
         f"| {name} | {big['operators']} | {big['errors']} | {big['error']:.1e} | {big['milliseconds']:.3g} | "
-        f"{small['operators']} | {small['errors']} | {small['error']:.1e} | {small['predicted']:.1e} | "
+        f"{small['operators']} | {small['errors']} | {small['error']:.1e} | {small['predicted']:.1e}{beyond} | "
         f"{small['milliseconds']:.3g} |"
     )
 
