@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -172,11 +173,11 @@ def run_model(list_name: str, name: str) -> dict[str, Any]:
         return _measured(framework, example)
     except ModelImportError as error:
         refused = framework.refused(name, error.what)
-        return {"status": f"refused by {list_name}" if refused else "failed", "message": str(error)[:1000]}
+        return {"status": f"refused by {list_name}" if refused else "failed", "message": _told(str(error))}
     except (GeError, AssertionError) as error:
-        return {"status": "failed", "message": str(error)[:1000]}
+        return {"status": "failed", "message": _told(str(error))}
     except Exception as error:  # noqa: BLE001  a row says what went wrong with its model, whatever it is
-        return {"status": "failed", "message": f"{type(error).__name__}: {str(error)[:500]}"}
+        return {"status": "failed", "message": _told(f"{type(error).__name__}: {error}")}
 
 
 def _measured(framework: Any, example: Any) -> dict[str, Any]:
@@ -197,10 +198,10 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
     for target, mode in TARGETS.items():
         row[target], results[target] = _on_target(graph, target, mode, arrays)
         if row[target].get("problems"):
-            return {"status": "not lowered", "message": f"{target}: " + "; ".join(row[target]["problems"])[:1000]}
+            return {"status": "not lowered", "message": _told(f"{target}: " + "; ".join(row[target]["problems"]))}
         if row[target]["errors"]:
             said = "; ".join(row[target].pop("said"))
-            return row | {"status": "failed", "message": f"checker, {target}: {said}"[:1000]}
+            return row | {"status": "failed", "message": _told(f"checker, {target}: {said}")}
     rounded = _rounded(graph, TARGETS["ascend310p"], arrays)
     # last: a model may write its own buffers, which the graph shares
     expected = framework.call(framework.original(example), example, arrays)
@@ -213,6 +214,11 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
         if not error <= TOLERANCE + SPREAD * predicted:
             row |= {"status": "failed", "message": f"{target}: off by {error:.1e}, {predicted:.1e} predicted"}
     return row
+
+
+def _told(text: str) -> str:
+    """A message without the folders of this machine."""
+    return re.sub(r"\S*/site-packages/", "", text).replace(f"{ROOT}/", "")[:1000]
 
 
 def _draw_zeros(model: Any) -> None:
