@@ -14,6 +14,7 @@ from ge_core.errors import InputError
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import pack
 from ge_core.ir.graph import Graph, Value
+from ge_core.ir.traverse import values
 from ge_core.ir.types import TensorType
 from ge_core.passes import optimise
 from ge_core.plugins.unsupported import Unsupported
@@ -48,7 +49,7 @@ def export(graph: Graph, path: str | os.PathLike[str], opset: int | None = None)
     if not OLDEST <= version <= NEWEST:
         raise InputError(f"cannot write opset {version}", expected=f"{OLDEST} to {NEWEST}")
     copy = clone_graph(graph)
-    if any(_without_rank(copy)):
+    if any(v.type.shape is None for v in values(copy) if isinstance(v.type, TensorType)):
         optimise(copy, ("fold", "dce"))  # decides the branches that a number of axes hangs on, as far as possible
     found = lower(copy, version) + list(_without_rank(copy))
     if found:

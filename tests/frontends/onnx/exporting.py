@@ -32,7 +32,7 @@ def built(build: Build, arrays: Sequence[np.ndarray], shapes: Sequence[Any] | No
 
 
 def check(path: Path, graph: Graph, arrays: Sequence[np.ndarray], opset: int, tolerance: float = 1e-5) -> None:
-    """The file gives what the graph gives, in ONNX Runtime and imported again."""
+    """The file gives what the graph gives, in ONNX Runtime and imported again; integers and truths exactly."""
     export(graph, path, opset)
     onnx.checker.check_model(str(path))
     want, _ = interpret(graph, list(arrays))
@@ -41,3 +41,4 @@ def check(path: Path, graph: Graph, arrays: Sequence[np.ndarray], opset: int, to
     for got in (run_imported(again, feed), run_ort(str(path), feed)):
         for g, w in zip(got, want, strict=True):
             assert error_of_scale(np.asarray(g), np.asarray(w)) <= tolerance
+            assert np.asarray(w).dtype.kind not in "iub" or np.array_equal(g, w)

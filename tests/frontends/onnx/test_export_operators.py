@@ -62,6 +62,12 @@ def _neighbours(dtype: str) -> list[np.ndarray]:
     return [np.tile(x, 2), np.repeat(np.array([np.inf, -np.inf], dtype), len(x))]
 
 
+def _patterns(dtype: str) -> np.ndarray:
+    info = np.finfo(dtype)
+    sizes = [0, 1, np.pi, info.max, np.inf, info.tiny, info.smallest_subnormal, 0.75 * info.tiny, 1e4, 2 / 3]
+    return np.array([*sizes, *(-s for s in sizes), np.nan], dtype)
+
+
 _wide = np.concatenate([np.linspace(-9.75, 12, 44), [1e-6, 0, -3, 30, 1e20, np.inf]]).astype(np.float32)
 
 
@@ -176,6 +182,9 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
     "functions_of_large_doubles": (
         lambda b, x: [b.op(op, x) for op in ("Atan", "Asinh", "Sinh", "Cosh", "Tan", "Erf", "Softplus", "Mish")],
         [np.float64([-700, 5.5, 40, -1e-200, 1.0])]),
+    **{f"bits_of_{f}": (lambda b, x, k, f=f, i=i: (b.BitCast(x, to=i), b.BitCast(k, to=f)),
+                        [_patterns(f), _patterns(f).view(i)[::-1].copy()])
+       for f, i in (("float16", "int16"), ("float32", "uint32"), ("float64", "int64"))},
     "bits_of_integers": (lambda b, x: (b.BitCast(x, to="uint64"), b.BitCast(b.Cast(x, to="uint8"), to="int8")),
                          [_bits]),
     "transforms": (lambda b, x, z: (

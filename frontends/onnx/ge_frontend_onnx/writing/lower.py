@@ -18,6 +18,7 @@ from ge_core.plugins.unsupported import Unsupported
 from ge_core.reference.call import compute
 
 from . import (  # noqa: F401  they register their lowerings
+    bit_cast,
     bits,
     doubles,
     linear_algebra,

@@ -202,15 +202,6 @@ def where(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     return [b.Cast(b.Where(mask, b.Cast(x, to=wide), b.Cast(y, to=wide)), to=x.dtype)]
 
 
-@lowers("BitCast")
-def bit_cast(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """Below 26 between integers of one width, whose bits a cast keeps."""
-    x, dtype = _input(node, 0), node.output.dtype
-    if not (x.dtype.is_integer or x.dtype.kind == "bool") or not dtype.is_integer:
-        raise InexpressibleError(f"the bits of {x.dtype} as {dtype}: this opset has no BitCast")
-    return [b.Cast(x, to=dtype)]
-
-
 @lowers("Trilu")
 def trilu(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
     """Below 14 by comparing rows with columns."""
