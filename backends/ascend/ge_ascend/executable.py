@@ -60,6 +60,8 @@ class DeviceExecutable:
                 fix="save the model as .air, or verify it: ge verify emulates the target on this machine",
             )
         graph = self.artifact.graphs[entry]
+        if graph.states and self.options.get("via") == "onnx":
+            raise BackendError("a model made from ONNX does not write its states in place", fix="via='air'")
         shapes = [tuple(np.shape(x)) for x in inputs]
         gear = chosen_gear(graph, self.options.get("gears"), shapes)
         kept = [states[state.name] for state in graph.states]

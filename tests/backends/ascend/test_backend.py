@@ -303,6 +303,8 @@ def test_states_come_back_from_the_device(acl: FakeAcl) -> None:
     total = b.Add(state.read, x)
     graph.set_state_write(state, total)
     b.outputs(b.Relu(total))
+    with pytest.raises(BackendError, match="does not write its states in place"):
+        ge_core.compile(graph, target="ascend310p", options={"via": "onnx"})(np.zeros((4, 4), np.float32))
     session = ge_core.compile(graph, target="ascend310p").session()
     x_value = np.arange(16, dtype=np.float32).reshape(4, 4)
     session(x_value)
