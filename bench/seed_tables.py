@@ -180,6 +180,7 @@ def tables(found: dict[str, Any]) -> str:
     parts = ["LLaMA-2-7B, compile seconds", "", "| | seconds |", "|---|---|"]
     parts += [f"| article: {name} | {seconds} |" for name, seconds in ARTICLE_SECONDS.items()]
     parts += [f"| ours: {name} | {seconds:.1f} |" for name, seconds in found["compile"].items()]
+    parts += ["", "Ours begins with the graph: PyTorch's export and its import are a row of the list of models."]
     targets = list(found["images"])
     head = " | ".join(f"ours, {target}, estimated" for target in targets)
     parts += ["", f"ResNet-50, batch {BATCH}, images per second", ""]
