@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ge_backend_cpu.contract.finish import Finish, tile
-from ge_backend_cpu.contract.micro import Run, balanced, fetched_bytes, tile_at
+from ge_backend_cpu.contract.micro import LINE, Run, balanced, fetched_bytes, tile_at
 from ge_backend_cpu.contract.product import FAMILY, MOST_ROWS, Product
 from ge_backend_cpu.contract.tile import PANEL, Shape, shapes
 from ge_backend_cpu.contract.walk import Row, at_tap, over_taps, rows_of
@@ -217,6 +217,8 @@ class _Emitter:
                 pointers = [f.at(pointer, part.first, product.stored[0]) for pointer in pointers]
             return self.run.multiply(f, pointers, panels, length, sums, further)
 
+        if part is None:
+            self._ask_for_sides(rows, panel, len(starts))
         zero: Sequence[Value] = [self.sums.zero(self.width)] * (height * vectors)
         element = self.sums.element
         if part is not None:
@@ -240,6 +242,18 @@ class _Emitter:
             return []
 
         f.choose(part.is_last, finished, waits)
+
+    def _ask_for_sides(self, rows: Sequence[Row], panel: Value, panels: int) -> None:
+        """Fetch what the epilogue will read of tensors as large as the result, while the sums are computed."""
+        f, column = self.f, self.f.mul(panel, PANEL)
+        for side, pointer in zip(self.product.epilogue.sides, self.sides, strict=True):
+            if side.kind != "full" or DType.of(side.dtype).bits < 8:
+                continue
+            line = LINE * 8 // DType.of(side.dtype).bits
+            for row in rows:
+                first = f.at(pointer, f.add(f.add(self.c_start, row.c), column), DType.of(side.dtype))
+                for start in range(0, panels * PANEL, line):
+                    f.prefetch(f.at(first, start, DType.of(side.dtype)))
 
     def _store(
         self, rows: Sequence[Row], sums: Sequence[Sequence[Value]], panel: Value, last: Value | None, below: int
