@@ -56,15 +56,21 @@ class Pad:
 @family(FAMILY, lean=True)
 def emit_pad(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
     """Operands: image, target."""
-    _Emitter(module, symbol, Pad(**parameters), isa).kernel()
+    pad = Pad(**parameters)
+    f = Function(module, symbol, isa, 2, pad.names())
+    _Copier(f, pad, pad.planes or f.params["channels"]).kernel()
 
 
-class _Emitter:
-    def __init__(self, module: Any, symbol: str, pad: Pad, isa: Isa) -> None:
-        self.pad = pad
-        self.f = Function(module, symbol, isa, 2, pad.names())
+class Bordered:
+    """A copy with zeros around the image: rows are what differs.
+
+    Args:
+        pixel: elements of a pixel of the copy.
+    """
+
+    def __init__(self, f: Function, pad: Pad, pixel: Value) -> None:
+        self.f, self.pad, self.pixel = f, pad, pixel
         self.types = DType.of(pad.source), DType.of(pad.target)
-        self.channels = pad.planes or self.f.params["channels"]
         self.zero = constant(compute_type(self.types[1]), 0)
         self.zeros = constant(vector(compute_type(self.types[1]), self.f.lanes), 0)
 
@@ -81,13 +87,13 @@ class _Emitter:
                 inside = there if inside is True else f.b.and_(inside, there)
                 places.insert(0, place)
                 rest = whole
-            line = f.mul(p[f"whole{last}"], self.channels)
+            line = f.mul(p[f"whole{last}"], self.pixel)
             target = f.at(f.operands[1], f.mul(item.index, line), self.types[1])
-            begin, size = f.mul(p[f"begin{last}"], self.channels), f.mul(p[f"size{last}"], self.channels)
+            begin, size = f.mul(p[f"begin{last}"], self.pixel), f.mul(p[f"size{last}"], self.pixel)
 
             def image(rest: Value = rest, places: Sequence[Value] = places, target: Value = target) -> list[Value]:
                 self._zeros(target, 0, begin)
-                self._row(rest, places, target, begin)
+                self.row(rest, places, target, begin)
                 self._zeros(target, f.add(begin, size), line)
                 return []
 
@@ -106,17 +112,26 @@ class _Emitter:
         with f.loop(whole, stop) as at:
             f.store(self.zero, target, at.index, dtype)
 
-    def _row(self, batch: Value, places: Sequence[Value], target: Value, begin: Value) -> None:
-        """The row of an image at some places of the outer axes."""
-        f, p, last = self.f, self.f.params, self.pad.axes - 1
-        outer: Any = 0 if self.pad.planes else batch
+    def row(self, batch: Value, places: Sequence[Value], target: Value, begin: Value) -> None:
+        """Copy the row of an image at some places of the outer axes."""
+        raise NotImplementedError
+
+    def first_pixel(self, batch: Value, places: Sequence[Value]) -> Value:
+        """Number of the first pixel of a row in images stored one behind the other."""
+        f, p = self.f, self.f.params
         for axis, place in enumerate(places):
-            outer = f.add(f.mul(outer, p[f"size{axis}"]), place)
-        row = f.mul(outer, p[f"size{last}"])
+            batch = f.add(f.mul(batch, p[f"size{axis}"]), place)
+        return f.mul(batch, p[f"size{self.pad.axes - 1}"])
+
+
+class _Copier(Bordered):
+    def row(self, batch: Value, places: Sequence[Value], target: Value, begin: Value) -> None:
+        f, p, last = self.f, self.f.params, self.pad.axes - 1
         if not self.pad.planes:
-            source = f.at(f.operands[0], f.mul(row, self.channels), self.types[0])
-            self._copy(source, target, begin, f.mul(p[f"size{last}"], self.channels))
+            source = f.at(f.operands[0], f.mul(self.first_pixel(batch, places), self.pixel), self.types[0])
+            self._copy(source, target, begin, f.mul(p[f"size{last}"], self.pixel))
             return
+        row = self.first_pixel(0, places)
         plane = p[f"size{last}"]
         for axis in range(last):
             plane = f.mul(plane, p[f"size{axis}"])

@@ -20,7 +20,7 @@ from ge_core.ir.types import Shape, TensorType
 from ge_core.ops.expression import Apply, Expr, expression_of
 from ge_core.ops.pointwise import POINTWISE
 
-CONTRACTIONS = {"MatMul": 1, "Gemm": 1, "Conv": 1, "ConvTranspose": 1, "MatMulInteger": 1}
+CONTRACTIONS = {"MatMul": 1, "Gemm": 1, "Conv": 1, "ConvTranspose": 1, "MatMulInteger": 1, "ConvInteger": 1}
 """Operators that take epilogues, and the input whose constant may be stored in a smaller type."""
 MOST_SIDES = 8
 """Operands of an epilogue."""

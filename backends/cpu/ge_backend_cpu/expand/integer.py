@@ -1,4 +1,4 @@
-"""Products of integers that no kernel has: in float64, which holds every sum exactly."""
+"""Products of integers that no kernel has: in floats that hold every sum exactly."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Sequence
 
 from ge_backend_cpu.expand.registry import expansion
 from ge_backend_cpu.expand.select import operand
+from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Node, Value
 
-_WINDOWS = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+SHORT_TERMS = 258
+"""Products of two differences of 8-bit numbers that float32 sums exactly."""
+WINDOW_ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 
-def _centred(b: Builder, x: Value, zero: Value | None, axis: int | None = None) -> Value:
-    """x less its zero point, as float64; the zero point is one number or one for each place of an axis."""
-    wide: Value = b.Cast(x, to="float64")
+def _centred(b: Builder, x: Value, zero: Value | None, axis: int | None = None, real: str = "float64") -> Value:
+    """x less its zero point, as a float; the zero point is one number or one for each place of an axis."""
+    wide: Value = b.Cast(x, to=real)
     if zero is None:
         return wide
-    offset = b.Cast(zero, to="float64")
+    offset = b.Cast(zero, to=real)
     if zero.rank == 1 and axis is not None and zero.shape != (1,):
         offset = b.Reshape(offset, b.ints(*(zero.shape[0] if k == axis else 1 for k in range(x.rank))))
     made: Value = b.Sub(wide, offset)
@@ -25,13 +28,17 @@ def _centred(b: Builder, x: Value, zero: Value | None, axis: int | None = None) 
 
 
 def _attributes(node: Node) -> dict[str, object]:
-    return {name: node.attrs[name] for name in _WINDOWS if name in node.attrs}
+    return {name: node.attrs[name] for name in WINDOW_ATTRIBUTES if name in node.attrs}
 
 
 @expansion("ConvInteger")
 def conv_integer(b: Builder, node: Node) -> Sequence[Value]:
-    x = _centred(b, operand(node, 0), node.input(2))
-    w = _centred(b, operand(node, 1), node.input(3), axis=0)
+    """Grouped ones in float32 where their sums have no more than 24 bits: those are summed directly."""
+    terms = dims.product(operand(node, 1).shape[1:])
+    short = node.attrs.get("group", 1) != 1 and isinstance(terms, int) and terms <= SHORT_TERMS
+    real = "float32" if short else "float64"
+    x = _centred(b, operand(node, 0), node.input(2), real=real)
+    w = _centred(b, operand(node, 1), node.input(3), axis=0, real=real)
     return [b.Cast(b.Conv(x, w, **_attributes(node)), to="int32")]
 
 

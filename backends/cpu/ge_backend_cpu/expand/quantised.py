@@ -1,7 +1,8 @@
-"""Products of quantised operands as products of integers, and weights that are dequantised once, at build.
+"""Products and convolutions of quantised operands on integers, and weights that are dequantised once, at build.
 
 With x = sx (qx - zx) and w = sw (qw - zw), where sw and zw may differ from column to column,
-x @ w = sx sw ((qx - zx) @ (qw - zw)): an integer product, exact, and one factor for each column.
+x @ w = sx sw ((qx - zx) @ (qw - zw)): an integer product, exact, and one factor for each column. The padding of a
+convolution is qx = zx. Convolutions that minimal filtering serves better stay in float32.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ge_backend_cpu.contract.windows import NodeAttributes, windows_of
+from ge_backend_cpu.expand.integer import WINDOW_ATTRIBUTES
 from ge_backend_cpu.expand.select import operand
 from ge_backend_cpu.loops.reading import attribute
+from ge_backend_cpu.ops.conv_integer import suits
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.dtype import float32
@@ -41,9 +45,11 @@ class IntegerProducts(Pass):
         for node in list(walk(graph)):
             if node.op not in _WEIGHTED or node.block is None:
                 continue
-            fits = "fusion" in ctx.switches and node.op in _PRODUCTS and _fits(node)
+            fits = "fusion" in ctx.switches and (
+                (node.op in _PRODUCTS and _fits(node)) or (node.op == "Conv" and _fits_windows(node, ctx.precision))
+            )
             if fits and ctx.allow("integer-product", node):
-                _rewrite(node)
+                (_rewrite_windows if node.op == "Conv" else _rewrite)(node)
                 changed = True
             elif not fits and "fold" in ctx.switches:
                 changed |= _fold_weights(node, ctx)
@@ -59,8 +65,8 @@ class _Quantised:
     zero: Value | None
 
 
-def _quantised(value: Value | None, columns: bool) -> _Quantised | None:
-    """The quantised form of an operand: one scale for all, or with `columns` one for each place of the last axis."""
+def _quantised(value: Value | None, axis: int | None = None) -> _Quantised | None:
+    """The quantised form of an operand: one scale for all, or one for each place of the axis."""
     node = None if value is None else value.producer
     if node is None or node.op != "DequantizeLinear" or node.output.dtype != float32:
         return None
@@ -68,13 +74,14 @@ def _quantised(value: Value | None, columns: bool) -> _Quantised | None:
     if q.dtype.bits != 8 or not q.dtype.is_integer or attribute(node, "block_size") or scale.dtype != float32:
         return None
     single = dims.product(scale.shape) == 1
-    last = scale.rank == 1 and int(attribute(node, "axis")) % max(q.rank, 1) == q.rank - 1
-    return _Quantised(q, scale, zero) if single or (columns and last) else None
+    rank = max(q.rank, 1)
+    along = axis is not None and scale.rank == 1 and int(attribute(node, "axis")) % rank == axis % rank
+    return _Quantised(q, scale, zero) if single or along else None
 
 
 def _fits(node: Node) -> bool:
     """Whether a product is one of quantised operands that the integer kernel takes."""
-    x, w = _quantised(node.input(0), False), _quantised(node.input(1), True)
+    x, w = _quantised(node.input(0)), _quantised(node.input(1), -1)
     if x is None or w is None or w.q.rank != 2 or x.q.rank < 2 or node.output.dtype != float32:
         return False
     terms = w.q.shape[0]
@@ -85,7 +92,7 @@ def _fits(node: Node) -> bool:
 
 
 def _rewrite(node: Node) -> None:
-    x, w = _quantised(node.input(0), False), _quantised(node.input(1), True)
+    x, w = _quantised(node.input(0)), _quantised(node.input(1), -1)
     assert x is not None and w is not None and node.block is not None
     b = Builder(node.block, node, node.loc)
     # one zero point for all of x: a vector of one element would mean one for each row
@@ -99,6 +106,51 @@ def _rewrite(node: Node) -> None:
     node.output.replace_uses(y)
     node.output.name, y.name = y.name, node.output.name
     node.block.nodes.remove(node)
+
+
+def _fits_windows(node: Node, precision: str) -> bool:
+    """Whether a convolution is one of quantised operands that the integer kernel takes, and serves better."""
+    x, w = _quantised(node.input(0)), _quantised(node.input(1), 0)
+    if x is None or w is None or node.output.dtype != float32:
+        return False
+    if constant_of(w.q) is None or (w.zero is not None and constant_of(w.zero) is None):
+        return False
+    attributes = NodeAttributes(node)
+    group = int(attributes.attr("group"))
+    terms = dims.product(w.q.shape[1:])
+    if not isinstance(terms, int) or terms > MOST_TERMS or not suits(group, w.q.shape[0]):
+        return False
+    windows = windows_of(node, w.q.shape[2:], x.q.shape[2:])
+    filtered = group == 1 and windows.kernel == (3, 3) and windows.strides == windows.dilations == (1, 1)
+    return precision == "accuracy" or not filtered
+
+
+def _rewrite_windows(node: Node) -> None:
+    x, w = _quantised(node.input(0)), _quantised(node.input(1), 0)
+    assert x is not None and w is not None and node.block is not None
+    b = Builder(node.block, node, node.loc)
+    zero = None if x.zero is None else _single(b, x.zero)
+    attributes = {name: value for name, value in node.attrs.items() if name in WINDOW_ATTRIBUTES}
+    sums = b.Cast(b.ConvInteger(x.q, w.q, zero, w.zero, **attributes), to="float32")
+    y = b.Mul(sums, _channelwise(b, _product(b, _single(b, x.scale), w.scale), sums.rank))
+    bias = node.input(2)
+    if bias is not None:
+        y = b.Add(y, _channelwise(b, bias, sums.rank))
+    node.output.replace_uses(y)
+    node.output.name, y.name = y.name, node.output.name
+    node.block.nodes.remove(node)
+
+
+def _channelwise(b: Builder, x: Value, rank: int) -> Value:
+    """A vector of channels in a form that broadcasts to images."""
+    if x.rank == 0:
+        return x
+    shape = (x.shape[0], *([1] * (rank - 2)))
+    constant = constant_of(x)
+    if constant is not None:
+        return b.constant(constant.array().reshape(-1, *([1] * (rank - 2))), x.dtype)
+    made: Value = b.Reshape(x, b.ints(*shape))
+    return made
 
 
 def _single(b: Builder, x: Value) -> Value:
