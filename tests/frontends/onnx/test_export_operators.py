@@ -209,6 +209,11 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
         [_f(2, 4, 6, 5), _f(2, 24, 3, 2), _f(2, 12, 3, 2)]),
     "of_constants_alone": (lambda b, x: b.Add(x, b.MelWeightMatrix(
         np.int64(3), np.int64(8), np.int64(8000), np.float32(100), np.float32(3000))), [_f(5, 3)]),
+    # ONNX Runtime has no least truth of nothing
+    "extremes_of_nothing": (lambda b, x, y, z: [
+        b.op(op, v, b.ints(0)) for op, v in (
+            ("ReduceMax", x), ("ReduceMax", y), ("ReduceMin", y), ("ReduceMax", z), ("ReduceMin", z))],
+        [np.zeros((0, 2), dtype) for dtype in (bool, np.int8, np.uint8)]),
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (

@@ -156,8 +156,18 @@ def _widened(b: Builder, node: Node, opset: int, reason: InexpressibleError) -> 
     attrs: dict[str, Any] = dict(node.attrs)
     made = b.op(node.op, *inputs, num_outputs=len(node.outputs), **attrs)
     results = [made] if isinstance(made, Value) else list(made)
+    if node.op in ("ReduceMax", "ReduceMin"):
+        results = [_within(b, r, node.output.dtype) for r in results]
     pairs = zip(results, node.outputs, strict=True)
     return [r if r.dtype == old.dtype else b.Cast(r, to=old.dtype) for r, old in pairs]
+
+
+def _within(b: Builder, x: Value, narrow: DType) -> Value:
+    """The extreme of nothing is the end of a type's range: that of the narrow one."""
+    if narrow.is_float:
+        return x
+    inside: Value = b.Min([b.Max([x, b.constant(narrow.min, x.dtype)]), b.constant(narrow.max, x.dtype)])
+    return inside
 
 
 def _kind(formal: Sequence[Any], index: int) -> str:
