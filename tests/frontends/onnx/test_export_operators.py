@@ -209,11 +209,6 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
         [_f(2, 4, 6, 5), _f(2, 24, 3, 2), _f(2, 12, 3, 2)]),
     "of_constants_alone": (lambda b, x: b.Add(x, b.MelWeightMatrix(
         np.int64(3), np.int64(8), np.int64(8000), np.float32(100), np.float32(3000))), [_f(5, 3)]),
-    # ONNX Runtime has no least truth of nothing
-    "extremes_of_nothing": (lambda b, x, y, z: [
-        b.op(op, v, b.ints(0)) for op, v in (
-            ("ReduceMax", x), ("ReduceMax", y), ("ReduceMin", y), ("ReduceMax", z), ("ReduceMin", z))],
-        [np.zeros((0, 2), dtype) for dtype in (bool, np.int8, np.uint8)]),
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (
@@ -323,6 +318,15 @@ def test_back_from_one_half_of_a_transform(opset: int, tmp_path: Path) -> None:
     half = _f(2, 5, 3, 2)
     half[:, 0, :, 1] = half[:, -1, :, 1] = 0  # as of a real signal
     check(tmp_path / "net.onnx", built(build, [half]), [half], opset)
+
+
+@pytest.mark.parametrize("opset", [11, 17])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8])
+def test_the_extreme_of_nothing_is_that_of_the_type(dtype: type, opset: int, tmp_path: Path) -> None:
+    """Also where it is computed in a wider one."""
+    arrays = [np.zeros((0, 2), dtype)]
+    graph = built(lambda b, x: (b.ReduceMax(x, b.ints(0)), b.ReduceMin(x, b.ints(0))), arrays)
+    check(tmp_path / "net.onnx", graph, arrays, opset)
 
 
 @pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
