@@ -9,13 +9,14 @@ cache. No kernel reaches its unit's peak, so that a time is a lower bound. Nothi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
 
-from ge_ascend.net import Op, Program
+from ge_ascend.net import Net, Op, Out, Program
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.types import TensorType
@@ -91,7 +92,7 @@ class ModelEstimate:
 
     @property
     def seconds(self) -> float:
-        return sum(row.seconds for row in self.rows)
+        return _seconds(self.rows)
 
     @property
     def bound(self) -> Bound:
@@ -128,7 +129,7 @@ def estimate(
     fusion: bool = True,
     reuse: bool = True,
 ) -> ModelEstimate:
-    """Estimate a program.
+    """Estimate a program: of an If the costlier branch counts, of a loop one round.
 
     Args:
         sizes: values of symbols; others take the least that is allowed, at least 1.
@@ -140,23 +141,34 @@ def estimate(
     env = dict(sizes or {})
     result.activations = _live(program, env)
     result.cached = reuse and result.activations <= chip.cache
-    readers: dict[object, int] = {}
-    for op in program.root.ops:
-        for _, out in op.inputs:
-            readers[out] = readers.get(out, 0) + 1
-    for op in program.root.ops:
-        if op.type in ("Const", "FileConstant"):
-            result.weights += _bytes(op.outs[0].value.type, env)
-        if op.type in NO_KERNEL or _folded(op):
-            continue
-        joined = fusion and _joins(op, readers)
-        row = _row(op, chip, env, joined=joined, cached=result.cached)
-        result.rows.append(row)
-        result.unfused += _row(op, chip, env, joined=False, cached=result.cached).seconds
+    nets = {net.name: net for net in program.nets}
+    result.weights = sum(_bytes(op.outs[0].value.type, env) for op in program.ops() if op.type in _WEIGHTS)
+
+    def rows(net: Net, fused: bool) -> list[Estimate]:
+        readers = Counter(out for op in net.ops for _, out in op.inputs)
+        found: list[Estimate] = []
+        for op in net.ops:
+            inner = [rows(nets[name], fused) for name in op.graphs]
+            if op.type == "If":
+                inner = [max(inner, key=_seconds)]
+            if op.type not in NO_KERNEL and not _folded(op):
+                found.append(_row(op, chip, env, joined=fused and _joins(op, readers), cached=result.cached))
+            found += [row for branch in inner for row in branch]
+        return found
+
+    result.rows = rows(program.root, fusion)
+    result.unfused = _seconds(rows(program.root, False))
     return result
 
 
-def _joins(op: Op, readers: Mapping[object, int]) -> bool:
+_WEIGHTS = frozenset({"Const", "FileConstant"})
+
+
+def _seconds(rows: Iterable[Estimate]) -> float:
+    return sum(row.seconds for row in rows)
+
+
+def _joins(op: Op, readers: Mapping[Out, int]) -> bool:
     """Whether an operator becomes part of the kernel of its first operand's."""
     if op.type in _MATRIX or op.type in _ATTENTION or not op.inputs or len(op.outs) != 1:
         return False
@@ -177,7 +189,7 @@ _FUSABLE = frozenset(
 
 def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cached: bool) -> Estimate:
     fed = [out for _, out in (op.inputs[1:] if joined else op.inputs)]
-    weights = sum(_bytes(out.value.type, env) for out in fed if out.op.type in ("Const", "FileConstant"))
+    weights = sum(_bytes(out.value.type, env) for out in fed if out.op.type in _WEIGHTS)
     read = sum(_bytes(out.value.type, env) for out in fed) - weights
     written = 0 if joined else sum(_bytes(out.value.type, env) for out in op.outs)
     moved = float(weights + read + written)
@@ -203,7 +215,7 @@ def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cac
 
 def _folded(op: Op) -> bool:
     """Whether the compiler's constant folding computes it once."""
-    return op.type == "Cast" and op.inputs[0][1].op.type in ("Const", "FileConstant")
+    return op.type == "Cast" and op.inputs[0][1].op.type in _WEIGHTS
 
 
 def _matrix_operations(op: Op, env: Mapping[str, int]) -> float:

@@ -192,6 +192,16 @@ def test_the_cube_unit_works_on_blocks_of_16() -> None:
     assert estimate(lowered(product).program, figures("ascend910b")).rows[0].operations == 2 * 16 * 32 * 48
 
 
+def test_the_costlier_branch_counts() -> None:
+    def build(b: Builder, take: object, x: object) -> object:
+        return b.If(take, then_branch=lambda r: [r.Neg(x)], else_branch=lambda r: [r.Exp(r.Softmax(r.Tanh(x)))])
+
+    graph = graph_of(build, ("bool", ()), ("float16", (4, 4)))
+    found = estimate(lowered(graph).program, figures("ascend910b"), fusion=False)
+    types = [row.op.type for row in found.rows]
+    assert {"Exp", "Tanh", "SoftmaxV2"} <= set(types) and "Neg" not in types
+
+
 def test_activations_that_fit_stay_in_the_cache() -> None:
     wide = graph_of(lambda b, x: b.Exp(b.Neg(x)), ("float16", (1024, 8192)))
     program = lowered(wide).program
