@@ -83,6 +83,17 @@ def _steps(b: Builder, x: Value, dtype: type, axis: int, block_size: int = 0) ->
     return q, b.DequantizeLinear(q, scale, zero, axis=axis, block_size=block_size)
 
 
+def _projected(batch_first: int) -> Build:
+    weights = [_f(*s) * 0.5 for s in ((2, 16, 5), (2, 16, 3), (2, 32), (2, 3, 4))]
+
+    def build(b: Builder, x: Value, lengths: Value, h: Value) -> Any:
+        w, r, bias, p = (b.constant(v) for v in weights)
+        return b.op("ge.LSTM", x, w, r, bias, lengths, h, None, p, num_outputs=3, hidden_size=4, layout=batch_first,
+                    direction="bidirectional")  # fmt: skip
+
+    return build
+
+
 _corners = np.sort(_random.random((2, 8, 2, 2)), axis=2).reshape(2, 8, 4).astype(np.float32)
 _bits = np.array([0, 1, -1, 2**40 + 12345, -(2**62), 2**63 - 1, -(2**63), 77], np.int64)
 _RANDOM: dict[str, dict[str, Any]] = {
@@ -209,6 +220,10 @@ _CASES: dict[str, tuple[Build, list[np.ndarray]]] = {
         [_f(2, 4, 6, 5), _f(2, 24, 3, 2), _f(2, 12, 3, 2)]),
     "of_constants_alone": (lambda b, x: b.Add(x, b.MelWeightMatrix(
         np.int64(3), np.int64(8), np.int64(8000), np.float32(100), np.float32(3000))), [_f(5, 3)]),
+    "wrapped": (lambda b, x: b.Pad(x, b.ints(1, 0, 2, 0, 7, 1), mode="wrap"), [_f(2, 3, 4)]),
+    **{f"projected_rows_{first}": (_projected(first), [
+        _f(*((2, 6, 5) if first else (6, 2, 5))), np.array([6, 3], np.int32), _f(*((2, 2, 3) if first else (2, 2, 3)))])
+       for first in (0, 1)},
     "digits": (lambda b, x, y: (
         b.BitwiseAnd(x, y), b.BitwiseOr(x, y), b.BitwiseXor(x, y), b.BitwiseNot(x)), [_bits, _bits[::-1].copy()]),
     "digits_of_bytes": (lambda b, x, y: (

@@ -303,6 +303,12 @@ def _no_optional_tensor(form: Form, node: Node) -> None:
         raise InexpressibleError(f"{node.op} of what is no optional is not sayable in this opset")
 
 
+@below(19, "Pad")
+def _pad(form: Form, node: Node) -> None:
+    if node.attrs.get("mode") == "wrap":
+        raise InexpressibleError("Pad around the ends is not sayable in this opset")
+
+
 @below(12, "Pow")
 def _pow(form: Form, node: Node) -> None:
     base, exponent = node.inputs

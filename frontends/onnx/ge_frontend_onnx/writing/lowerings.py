@@ -219,10 +219,10 @@ def trilu(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
 
 @lowers("Pad")
 def pad_all_axes(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
-    """Below 18 with pads for every axis."""
+    """Below 18 with pads for every axis; below 19 what is wrapped around is gathered."""
     x, pads, axes = _input(node, 0), _input(node, 1), node.input(3)
     if axes is None:
-        raise InexpressibleError(f"the mode {node.attrs.get('mode')!r} of Pad")
+        return [_wrapped(b, x, pads)]
     attrs = {"mode": node.attrs["mode"]} if "mode" in node.attrs else {}
     if axes.content is None:
         named = b.Mod(b.Cast(axes, to="int64"), np.int64(x.rank))
@@ -239,6 +239,19 @@ def pad_all_axes(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
             start = None if place is None else side * count + place
             whole.append(b.ints(0) if start is None else b.Slice(pads, b.ints(start), b.ints(start + 1), b.ints(0)))
     return [b.Pad(x, b.Concat(whole, axis=0), node.input(2), **attrs)]
+
+
+def _wrapped(b: Builder, x: Value, pads: Value) -> Value:
+    """Each axis repeated on both sides: element i of the result is element (i - begin) modulo the size."""
+    point = b.constant(np.zeros(0, np.int64))
+    for axis in range(x.rank):
+        size = b.Reshape(b.Shape(x, start=axis, end=axis + 1), point)
+        begin, end = (
+            b.Reshape(b.Slice(pads, b.ints(i), b.ints(i + 1), b.ints(0)), point) for i in (axis, x.rank + axis)
+        )
+        places = b.Mod(b.Range(b.Neg(begin), b.Add(size, end), np.int64(1)), size)
+        x = b.Gather(x, places, axis=axis)
+    return x
 
 
 @lowers("ge.Im2Col")

@@ -13,7 +13,6 @@ from ge_core.ir.graph import Node, Value
 from ge_core.ops.decompositions.precision import cast, operand
 
 from .cases import by_cases
-from .forms import InexpressibleError
 from .lowerings import lowers
 from .sizes import Sizes
 
@@ -27,26 +26,38 @@ def lstm(b: Builder, node: Node, sizes: Sizes) -> Sequence[Value]:
         attrs: dict[str, Any] = dict(node.attrs)
         made = b.op("LSTM", *node.inputs[:7], num_outputs=len(node.outputs), **attrs)
         return [made] if isinstance(made, Value) else list(made)
-    if node.input(4) is not None or node.attrs.get("layout", 0):
-        raise InexpressibleError("ge.LSTM with a projection over rows of different lengths, or with the batch first")
     directions = _DIRECTIONS[str(node.attrs.get("direction", "forward"))]
-    parts = [_projected(b, node, sizes, d, backwards) for d, backwards in enumerate(directions)]
+    first = bool(node.attrs.get("layout", 0))
+    parts = [_projected(b, node, sizes, d, backwards, first) for d, backwards in enumerate(directions)]
     ys, hs, cs = zip(*parts, strict=True)
     results: list[Value] = [b.Concat(list(ys), axis=1), b.Concat(list(hs), axis=0), b.Concat(list(cs), axis=0)]
+    if first:
+        results = [b.Transpose(y, perm=[2, 0, 1, 3] if i == 0 else [1, 0, 2]) for i, y in enumerate(results)]
     return results[: len(node.outputs)]
 
 
-def _projected(b: Builder, node: Node, sizes: Sizes, direction: int, backwards: bool) -> tuple[Value, Value, Value]:
-    """One direction: all outputs `[steps, 1, batch, projected]`, the last one and the last cell `[1, batch, size]`."""
+def _projected(
+    b: Builder, node: Node, sizes: Sizes, direction: int, backwards: bool, batch_first: bool
+) -> tuple[Value, Value, Value]:
+    """One direction: all outputs `[steps, 1, batch, projected]`, the last one and the last cell `[1, batch, size]`.
+
+    Rows that are shorter keep their state behind their end, where the output is 0; backwards they are turned first.
+    """
 
     def of(index: int) -> Value:
-        value = node.input(index)
-        assert value is not None
+        value = operand(node.inputs, index)
+        if batch_first and index in (5, 6):
+            value = b.Transpose(value, perm=[1, 0, 2])
         part: Value = b.Gather(value, np.int64(direction), axis=0)
         return part
 
-    x, size = node.input(0), int(node.attrs["hidden_size"])  # type: ignore[arg-type]
-    assert x is not None
+    x, size = operand(node.inputs, 0), int(node.attrs["hidden_size"])  # type: ignore[arg-type]
+    if batch_first:
+        x = b.Transpose(x, perm=[1, 0, 2])
+    lengths = node.input(4)
+    long = None if lengths is None else b.Cast(lengths, to="int64")
+    if long is not None and backwards:
+        x = b.ReverseSequence(x, long, time_axis=0, batch_axis=1)
     given = b.MatMul(x, b.Transpose(of(1), perm=[1, 0]))
     if node.input(3) is not None:
         both = of(3)
@@ -60,17 +71,25 @@ def _projected(b: Builder, node: Node, sizes: Sizes, direction: int, backwards: 
         for index, width in zip((5, 6), widths, strict=True)
     ]  # fmt: skip
 
-    def body(r: Builder, h: Value, c: Value, part: Value) -> list[Value]:
+    def body(r: Builder, h: Value, c: Value, step: Value, part: Value) -> list[Value]:
         gates = r.Add(part, r.MatMul(h, recurrent))
         i, o, f, g = (r.Slice(gates, r.ints(k * size), r.ints((k + 1) * size), r.ints(1)) for k in range(4))
         cell = r.Add(r.Mul(r.Sigmoid(f), c), r.Mul(r.Sigmoid(i), r.Tanh(g)))
         out = r.MatMul(r.Mul(r.Sigmoid(o), r.Tanh(cell)), projection)
-        return [out, cell, r.Identity(out)]
+        seen = r.Identity(out)
+        if long is not None:
+            inside = r.Unsqueeze(r.Less(step, long), r.ints(1))
+            seen = r.Where(inside, out, r.constant(0.0, out.dtype))
+            out, cell = r.Where(inside, out, h), r.Where(inside, cell, c)
+        return [out, cell, r.Add(step, np.int64(1)), seen]
 
-    back = [1] if backwards else [0]
-    h, c, y = b.Scan(
-        [*states, given], num_scan_inputs=1, scan_input_directions=back, scan_output_directions=back, body=body
-    )
+    back = [1] if backwards and long is None else [0]
+    h, c, _, y = b.Scan(
+        [*states, b.constant(np.int64(0)), given], num_scan_inputs=1, scan_input_directions=back,
+        scan_output_directions=back, body=body,
+    )  # fmt: skip
+    if long is not None and backwards:
+        y = b.ReverseSequence(y, long, time_axis=0, batch_axis=1)
     return b.Unsqueeze(y, b.ints(1)), b.Unsqueeze(h, b.ints(0)), b.Unsqueeze(c, b.ints(0))
 
 
