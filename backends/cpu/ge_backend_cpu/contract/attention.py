@@ -27,7 +27,7 @@ from ge_core.ir.dtype import DType, float32
 FAMILY = "contract.attention"
 QUERIES = 24
 """Rows of queries of a work item at most."""
-KEYS = 64
+KEYS = 128
 """Keys of a block."""
 
 
