@@ -31,6 +31,7 @@ from ge_core.passes.ranks import DecideByRank
 from ge_core.passes.recognise import RECOGNISERS
 from ge_core.passes.scales import FoldScales
 from ge_core.passes.shapes import Shapes
+from ge_core.passes.squeezes import SinkSqueezes
 from ge_core.passes.transposes import MergeTransposes, SinkTransposes
 from ge_core.passes.unify import UnifySizes
 
@@ -47,7 +48,7 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
     # before anything is rewritten, since rewriting takes equal sizes for granted; of dead code nothing is required
     passes: list[Pass] = [InferTypes(), *([DeadCode()] if dce else []), UnifySizes(), cleaning]
     # a branch that is decided makes the conditions of others known
-    passes += [PassManager((DecideByRank(), cleaning), "decide", fixpoint=True), UnifySizes()]
+    passes += [PassManager((DecideByRank(), cleaning), "decide", fixpoint=True), SinkSqueezes(), UnifySizes()]
     if fusion:
         passes += [*RECOGNISERS, FoldBatchNorm(), cleaning]
     if layout:

@@ -101,3 +101,18 @@ def test_a_failure_in_another_branch_decides_nothing() -> None:
     model = ge_core.compile(_graph(build, (3, 4, N), (2,)), target="reference")
     assert model(np.ones((3, 4, 1), np.float32), -np.ones(2, np.float32)) == 12
     assert model(np.ones((3, 4, 2), np.float32), np.ones(2, np.float32)) == 48
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_pointwise_operators_before_a_squeeze_without_axes(target: str) -> None:
+    """The number of axes depends on the call; only the Squeeze itself reads a value of which it is not known."""
+    graph = _graph(lambda b, x: b.Add(b.Mul(b.Sigmoid(b.Squeeze(x)), 4.0), np.float32(1)), (N, 1))
+    model = ge_core.compile(graph, target=target)
+    assert [node.op for node in model.graph.nodes][-1] == "Squeeze"
+    assert model.graph.outputs[0].name == graph.outputs[0].name
+    assert target == "reference" or len(model.report.host_steps) == 1
+    for rows in (1, 3):
+        x = np.random.default_rng(0).standard_normal((rows, 1)).astype(np.float32)
+        got = model(x)
+        np.testing.assert_allclose(got, 4 / (1 + np.exp(-np.squeeze(x))) + 1, rtol=1e-6)
+        assert got.shape == np.squeeze(x).shape
