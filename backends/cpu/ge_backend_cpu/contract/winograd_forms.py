@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ge_backend_cpu.contract.pack import panels
+from ge_backend_cpu.contract.pieces import MOST, multiplied
 from ge_backend_cpu.emit import FLOAT, Function, Value, constant
 from ge_backend_cpu.kernel import recipe
 from ge_backend_cpu.vmath.base import float_constant
@@ -120,9 +121,14 @@ def _times(f: Function, c: float, x: Value) -> Value:
 def transformed(weights: np.ndarray, form: Form) -> np.ndarray:
     """G w G^T of weights [o, i, 3, 3] as float32 [point, i, o]."""
     _, g, _ = form.matrices()
-    flat = weights.astype(np.float64).reshape(*weights.shape[:2], 9)
+    out, channels = weights.shape[:2]
+    taps = np.ascontiguousarray(weights.transpose(2, 3, 1, 0), np.float64).reshape(9, channels * out)
     both = np.kron(g, g)
-    return np.ascontiguousarray(np.einsum("oik,xk->xio", flat, both, optimize=True).astype(np.float32))
+    found = np.empty((len(both), channels * out), np.float32)
+    columns = MOST // both.size
+    for start in range(0, channels * out, columns):
+        found[:, start : start + columns] = both @ taps[:, start : start + columns]
+    return found.reshape(len(both), channels, out)
 
 
 @recipe("contract.winograd_filters")
@@ -146,6 +152,9 @@ def error(weights: np.ndarray, form: Form) -> float:
     got = at @ y.reshape(8, len(chosen), form.points, form.points) @ at.T
     windows = np.lib.stride_tricks.sliding_window_view(d.astype(np.float64), (3, 3), (2, 3))
     windows = windows[:, :, :: form.stride, :: form.stride]
-    want = np.einsum("tiyxkl,oikl->toyx", windows, chosen.astype(np.float64), optimize=True)
+    down, along = windows.shape[2:4]
+    runs = windows.transpose(0, 2, 3, 1, 4, 5).reshape(8 * down * along, -1)
+    want = multiplied(runs, chosen.astype(np.float64).reshape(len(chosen), -1).T)
+    want = want.reshape(8, down, along, len(chosen)).transpose(0, 3, 1, 2)
     scale = float(np.abs(want).max())
     return float(np.abs(got - want).max()) / scale if scale > 0 else float(np.abs(got).max())
