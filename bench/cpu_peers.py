@@ -6,7 +6,7 @@
     python bench/cpu_peers.py --peers a,b        only against these; the others' results stay
     python bench/cpu_peers.py --table            print the results, in Markdown
     python bench/cpu_peers.py --profile NAME     print where ge's time goes
-    python bench/cpu_peers.py --throughput       ge's own switches against each other, ResNet-50
+    python bench/cpu_peers.py --throughput 32    ge's own switches against each other, ResNet-50
 
 Every contestant is a process of its own that stands still while it is not its turn. Ge and one peer take turns in
 short rounds; of each, the fastest quarter of the rounds counts (the median call of a round), so that other work on
@@ -40,7 +40,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "cpu_peers.json"
 WORKER = Path(__file__).with_name("peer_worker.py")
-LEAST_ROUNDS, PAIR_SECONDS = 4, 25.0
+LEAST_ROUNDS, PAIR_SECONDS = 4, 12.0
 PEERS = ("onnxruntime", "openvino", "torch", "compile", "freezing")
 PACKAGES = ("torch", "onnxruntime", "openvino", "numpy", "llvmlite")
 HEADINGS = (
@@ -111,21 +111,35 @@ def contestant(kind: str, name: str, threads: int, folder: Path) -> Iterator[Con
         found.close()
 
 
-@contextmanager
-def prepared(name: str, keep: str | None) -> Iterator[Path]:
-    """A folder with the arguments, the expected results and the ONNX file."""
-    folder = Path(keep or tempfile.mkdtemp(prefix="ge-peers-")) / name
-    try:
+class Exports:
+    """Folders with the arguments, the expected results and the ONNX file of models, each made once.
+
+    Args:
+        root: where they stay for later runs; by default they go when they are no longer needed.
+    """
+
+    def __init__(self, root: str | None) -> None:
+        self.keep, self.root = bool(root), Path(root or tempfile.mkdtemp(prefix="ge-peers-"))
+
+    def folder(self, name: str) -> Path:
+        """The folder of a model."""
+        folder = self.root / name
         if not (folder / "model.txt").exists():
             folder.mkdir(parents=True, exist_ok=True)
             subprocess.run(
                 [sys.executable, str(WORKER), "prepare", name, str(os.cpu_count()), str(folder)],
                 check=True, env=environment(os.cpu_count() or 1), stdout=subprocess.DEVNULL,
             )  # fmt: skip
-        yield folder
-    finally:
-        if not keep:
-            shutil.rmtree(folder.parent)
+        return folder
+
+    def drop(self, name: str) -> None:
+        """The model is not needed again."""
+        if not self.keep:
+            shutil.rmtree(self.root / name, ignore_errors=True)
+
+    def close(self) -> None:
+        if not self.keep:
+            shutil.rmtree(self.root, ignore_errors=True)
 
 
 def fast(rounds: Sequence[Sequence[float]]) -> float:
@@ -139,7 +153,7 @@ def interleaved(
 ) -> tuple[list[float], dict[str, float]]:
     """Seconds of a call of each, in turns, and the rates of the machine at its best rounds.
 
-    Slow models have fewer rounds, so that a pair takes about half a minute, but at least four.
+    Slow models have fewer rounds, so that a pair takes some seconds, but at least four.
     """
     times: list[list[list[float]]] = [[] for _ in contestants]
     rates: list[dict[str, float]] = []
@@ -154,14 +168,14 @@ def interleaved(
     return [fast(own) for own in times], best
 
 
-def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, keep: str | None) -> dict[str, Any]:
+def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, exports: Exports) -> dict[str, Any]:
     """One row: ge against each peer in turn."""
     from bench.peer_models import model_of
 
     model = model_of(name)
     row: dict[str, Any] = {"peers": {}}
+    folder = exports.folder(model.same or name)
     with (
-        prepared(model.same or name, keep) as folder,
         contestant("machine", name, threads, folder) as machine,
         contestant("ge", name, threads, folder) as ge,
     ):
@@ -192,10 +206,8 @@ def run_model(name: str, threads: int, peers: Sequence[str], rounds: int, keep: 
     timed = {kind: found for kind, found in row["peers"].items() if "ratio" in found}
     if not timed:
         raise ValueError("no peer ran")
-    best_peer = min(timed, key=lambda kind: timed[kind]["ratio"])
     seconds = min(found["ge_seconds"] for found in timed.values())
-    row |= {"best": best_peer, "ratio": timed[best_peer]["ratio"], "seconds": seconds, "bar": model.bar}
-    row["throughput"] = model.items / seconds
+    row |= {"seconds": seconds, "bar": model.bar, "throughput": model.items / seconds}
     if model.bound != "none":
         row["share"], row["machine"] = max(shares, key=lambda found: found[0])
     return row
@@ -206,10 +218,11 @@ def checked(found: Contestant, kind: str, tolerance: float) -> None:
         raise ValueError(f"{kind} is wrong by {found.built['error']:.1e} of the largest value")
 
 
-def run_throughput(threads: int, batch: int, rounds: int, keep: str | None) -> dict[str, Any]:
+def run_throughput(threads: int, batch: int, rounds: int, exports: Exports) -> dict[str, Any]:
     """Images per second of ResNet-50 with more and more of ge's switches, all in turns."""
     name = f"resnet50-b{batch}"
-    with prepared(name, keep) as folder, contestant("machine", name, threads, folder) as machine:
+    folder = exports.folder(name)
+    with contestant("machine", name, threads, folder) as machine:
         found = [Contestant(kind, name, threads, folder) for kind in SWITCHES.values()]
         try:
             for each, kind in zip(found, SWITCHES, strict=True):
@@ -225,8 +238,8 @@ def run_throughput(threads: int, batch: int, rounds: int, keep: str | None) -> d
     }
 
 
-def run_profile(name: str, threads: int, rounds: int, keep: str | None) -> None:
-    with prepared(name, keep) as folder, contestant("ge", name, threads, folder) as ge:
+def run_profile(name: str, threads: int, rounds: int, exports: Exports) -> None:
+    with contestant("ge", name, threads, exports.folder(name)) as ge:
         steps = ge.ask("profile", rounds=rounds)["steps"]
     total = sum(step[3] for step in steps)
     kinds: dict[tuple[str, str], list[float]] = {}
@@ -305,45 +318,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--throughput", type=int, metavar="BATCH")
     given = parser.parse_args(arguments)
     sys.path[:0] = [str(ROOT)]
-    results, threads = read_results(), str(given.threads)
     if given.table:
-        print(table(results))
+        print(table(read_results()))
         return 0
-    if given.throughput:
-        found = run_throughput(given.threads, given.throughput, given.rounds, given.keep)
-        results.setdefault("throughput", {})[threads] = found
-        results["batch"] = given.throughput
-        print(json.dumps(found, indent=1))
-        if not given.dry:
-            write_results(results)
-        return 0
-    from bench.peer_models import MODELS, SHORT
+    exports = Exports(given.keep)
+    try:
+        if given.throughput:
+            return measure_throughput(given, exports)
+        return measure_models(given, exports)
+    finally:
+        exports.close()
 
-    commit, peers, failed = current_commit(), given.peers.split(","), 0
-    for name in [n for n in (*MODELS, *SHORT) if n in given.names] if given.names else MODELS:
+
+def measure_throughput(given: argparse.Namespace, exports: Exports) -> int:
+    found = run_throughput(given.threads, given.throughput, given.rounds, exports)
+    print(json.dumps(found, indent=1))
+    results = read_results()
+    results.setdefault("throughput", {})[str(given.threads)] = found
+    results["batch"] = given.throughput
+    if not given.dry:
+        write_results(results)
+    return 0
+
+
+def measure_models(given: argparse.Namespace, exports: Exports) -> int:
+    """Run the rows, each of which is written at once; 1 when one could not be measured."""
+    from bench.peer_models import MODELS, SHORT, model_of
+
+    commit, failed, threads = current_commit(), 0, str(given.threads)
+    names = [n for n in (*MODELS, *SHORT) if n in given.names] if given.names else list(MODELS)
+    for number, name in enumerate(names):
         if given.profile:
-            run_profile(name, given.threads, given.rounds, given.keep)
+            run_profile(name, given.threads, given.rounds, exports)
             continue
-        known = results["threads"].setdefault(threads, {})
-        if not given.again and known.get(name, {}).get("commit") == commit:
+        known = read_results()["threads"].get(threads, {})
+        if not given.again and not given.dry and known.get(name, {}).get("commit") == commit:
             continue
         try:
-            row = run_model(name, given.threads, peers, given.rounds, given.keep)
+            row = run_model(name, given.threads, given.peers.split(","), given.rounds, exports)
         except (RuntimeError, ValueError, subprocess.SubprocessError) as error:
             print(f"{name}: {error}", flush=True)
             failed += 1
             continue
+        finally:
+            own = model_of(name).same or name
+            if all((model_of(later).same or later) != own for later in names[number + 1 :]):
+                exports.drop(own)
         results = read_results()  # another run may have written its rows meanwhile
         known = results["threads"].setdefault(threads, {})
-        old = known.get(name, {}).get("peers", {})
-        row["peers"] = {kind: row["peers"].get(kind, old.get(kind)) for kind in PEERS if kind in {*row["peers"], *old}}
-        known[name] = {**row, "commit": commit}
+        known[name] = {**merged(row, known.get(name, {}).get("peers", {})), "commit": commit}
+        row = known[name]
         results["threads"][threads] = {n: known[n] for n in MODELS if n in known}
         if not given.dry and name in MODELS:
             write_results(results)
         print(f"{name} x{threads}: {row['ratio']:.2f} of {row['best']} (bar {row['bar']}), "
               f"{row['seconds'] * 1e3:.3f} ms, share {row.get('share', 0):.2f}", flush=True)  # fmt: skip
     return 1 if failed else 0
+
+
+def merged(row: dict[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the peers of an earlier run that were not asked for in this one, and its best peer."""
+    peers = {kind: row["peers"].get(kind, old.get(kind)) for kind in PEERS if kind in {*row["peers"], *old}}
+    timed = {kind: found["ratio"] for kind, found in peers.items() if "ratio" in found}
+    best = min(timed, key=lambda kind: timed[kind])
+    return {**row, "peers": peers, "best": best, "ratio": timed[best]}
 
 
 if __name__ == "__main__":

@@ -201,21 +201,21 @@ def unet() -> Call:
 
 
 _SLOW_COMPILE = dict.fromkeys(("compile", "freezing"), "compiling takes minutes and several times the memory")
-_LARGE_BATCH = {"compile": "freezing is the faster of the two"}
+_ONE_COMPILE = {"compile": "freezing is the faster of the two"}
 _NO_MODULE = dict.fromkeys(("torch", "compile", "freezing"), "there is no PyTorch module of it")
 _TOKENS = Model(decode, 1.1, gflop=2.08, bound="memory", without=_SLOW_COMPILE)
 
 MODELS: dict[str, Model] = {
     "resnet50-b1": Model(partial(vision, "resnet50", 1), 1.25, 1, 8.2),
-    "resnet50-b8": Model(partial(vision, "resnet50", 8), 1.25, 8, 65.4, without=_LARGE_BATCH),
-    "resnet50-b32": Model(partial(vision, "resnet50", 32), 1.25, 32, 261.7, without=_LARGE_BATCH),
-    "vgg16": Model(partial(vision, "vgg16", 1), 2.2, 1, 30.9),
-    "unet": Model(unet, 2.2, 1, 109.0),
-    "mobilenetv3": Model(partial(vision, "mobilenet_v3_large", 1), 1.15, 1, 0.43),
-    "vit-b16": Model(partial(vision, "vit_b_16", 1), 1.0, 1, 35.2),
+    "resnet50-b8": Model(partial(vision, "resnet50", 8), 1.25, 8, 65.4, without=_ONE_COMPILE),
+    "resnet50-b32": Model(partial(vision, "resnet50", 32), 1.25, 32, 261.7, without=_ONE_COMPILE),
+    "vgg16": Model(partial(vision, "vgg16", 1), 2.2, 1, 30.9, without=_ONE_COMPILE),
+    "unet": Model(unet, 2.2, 1, 109.0, without=_ONE_COMPILE),
+    "mobilenetv3": Model(partial(vision, "mobilenet_v3_large", 1), 1.15, 1, 0.43, without=_ONE_COMPILE),
+    "vit-b16": Model(partial(vision, "vit_b_16", 1), 1.0, 1, 35.2, without=_ONE_COMPILE),
     "bert-base": Model(bert, 1.0, 1, 22.3),
     "lstm-b1": Model(partial(recurrent, 1), 1.0, 1, 0.21, "none"),
-    "lstm-b16": Model(partial(recurrent, 16), 1.0, 16, 3.4, "none"),
+    "lstm-b16": Model(partial(recurrent, 16), 1.0, 16, 3.4, "none", without=_ONE_COMPILE),
     "llama-prefill": Model(prefill, 1.05, 128, 251.0, without=_SLOW_COMPILE),
     "llama-decode": _TOKENS,
     "llama-decode-speed": replace(_TOKENS, bar=2.0, precision="speed", tolerance=3e-2, same="llama-decode"),
