@@ -231,3 +231,25 @@ def test_transposed_convolutions_in_three_dimensions_without_a_kernel(attrs: dic
     graph = graph_of(build, ("float32", (2, 4, 5, 4, 3)))
     assert "Conv3D" in types(same(graph))
     assert "Conv3DTranspose" in types(same(graph, mode="mixed_float16", tolerance=5e-3))
+
+
+@pytest.mark.parametrize(
+    ("attrs", "masked"),
+    [({"strides": [2, 1], "pads": [1, 0, 1, 2], "offset_group": 2}, True), ({"group": 2, "dilations": [1, 2]}, False)],
+)
+def test_deformable_convolutions_sample_and_multiply(attrs: dict[str, object], masked: bool) -> None:
+    parts, group = attrs.get("offset_group", 1), attrs.get("group", 1)
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal((6, 4 // (2 if group == 2 else 1), 3, 2)).astype(np.float32)
+    bias = rng.standard_normal(6).astype(np.float32)
+    rows, columns = (4, 8) if masked else (5, 5)
+
+    def build(b: Builder, x: Value, offset: Value, *mask: Value) -> Value:
+        return b.DeformConv(x, b.constant(w), offset, b.constant(bias), *mask, **attrs)
+
+    offsets = ("float32", (2, (2 if parts == 2 else 1) * 12, rows, columns))
+    masks = [("float32", (2, (2 if parts == 2 else 1) * 6, rows, columns))] if masked else []
+    graph = graph_of(build, ("float32", (2, 4, 7, 7)), offsets, *masks)
+    found = same(graph, tolerance=1e-5)
+    assert "GridSampler2D" in types(found) and "BatchMatMulV2" in types(found)
+    same(graph, target="ascend310p", tolerance=5e-3)

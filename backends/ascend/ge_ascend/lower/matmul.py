@@ -195,8 +195,3 @@ def _known_lengths(c: LowerCall) -> bool:
 def einsum(c: LowerCall) -> list[Out]:
     """By transposes and products."""
     return c.expand()
-
-
-@lowering("DeformConv")
-def deform_conv(c: LowerCall) -> list[Out]:
-    raise c.refuse("CANN's operator orders offsets and masks in a way that no plugin confirms")
