@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import onnx
 from onnx import ModelProto, helper
 
-from ge_core.errors import InputError
+from ge_core.errors import InputError, OfflineModelError
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.dtype import pack
 from ge_core.ir.graph import Graph, Value
 from ge_core.ir.traverse import values
 from ge_core.ir.types import TensorType
+from ge_core.om.file import atomic_write
 from ge_core.passes import optimise
 from ge_core.plugins.unsupported import Unsupported
 
@@ -68,7 +70,8 @@ def export(graph: Graph, path: str | os.PathLike[str], opset: int | None = None)
             assert value.constant is not None
             proto.initializer.append(tensor(value.constant, value.name))
     model.graph.CopyFrom(proto)
-    _replace(target, model.SerializeToString())
+    with _written(target) as file:
+        file.write(model.SerializeToString())
 
 
 def _without_rank(graph: Graph) -> Iterator[Unsupported]:
@@ -81,7 +84,7 @@ def _without_rank(graph: Graph) -> Iterator[Unsupported]:
 def _write_beside(proto: onnx.GraphProto, constants: list[Value], target: Path) -> None:
     """The data of large constants in a file beside the model, each at a page of its own."""
     beside = target.with_name(target.name + ".data")
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+    with _written(beside) as file:
         for value in constants:
             constant = value.constant
             assert constant is not None
@@ -95,14 +98,13 @@ def _write_beside(proto: onnx.GraphProto, constants: list[Value], target: Path) 
                 header.external_data.add(key=key, value=str(entry))
             file.write(pack(constant.array(), constant.type.dtype))
             proto.initializer.append(header)
-    os.replace(file.name, beside)
 
 
-def _replace(target: Path, data: bytes) -> None:
-    """Write a file so that there is either the old one or the whole new one."""
+@contextmanager
+def _written(target: Path) -> Iterator[IO[bytes]]:
+    """A file to write, so that there is either the old one or the whole new one."""
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-            file.write(data)
-        os.replace(file.name, target)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}") from error
+        with atomic_write(target) as file:
+            yield file
+    except OfflineModelError as error:
+        raise InputError(f"{target} cannot be written", details=[error.what, *error.details]) from error

@@ -199,6 +199,21 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         export(built(lambda b, x: b.Neg(x), [_x]), tmp_path / "gone" / "net.onnx")
 
 
+def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporter, "_MOST_INSIDE", 1000)
+    path, other = tmp_path / "net.onnx", tmp_path / "other"
+    other.write_bytes(b"")
+    graph = built(lambda b, x: b.MatMul(x, b.constant(_f(40, 50))), [_f(3, 40)])
+    export(graph, path)
+    assert path.stat().st_mode == other.stat().st_mode  # readable by whoever may read other files
+    before = path.read_bytes()
+    monkeypatch.setattr(exporter, "pack", lambda *_: exec("raise KeyboardInterrupt"))
+    with pytest.raises(KeyboardInterrupt):
+        export(graph, path)
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["net.onnx", "net.onnx.data", "other"]
+
+
 def test_the_public_function_writes(tmp_path: Path) -> None:
     graph = built(lambda b, x: b.Neg(x), [_x])
     ge_core.export(graph, tmp_path / "net.onnx", opset=13)
