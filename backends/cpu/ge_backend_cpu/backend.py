@@ -30,9 +30,7 @@ class CpuBackend:
     """Native code for this machine's processor (`ge_core.backend.PlannedBackend`)."""
 
     kind: Literal["planned"] = "planned"
-
-    def __init__(self) -> None:
-        self._outlook = Outlook()
+    _outlook = Outlook()
 
     def targets(self) -> Sequence[TargetInfo]:
         reason = supported_platform()

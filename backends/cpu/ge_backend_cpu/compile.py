@@ -144,7 +144,8 @@ class Workers:
 _workers = Workers()
 
 
-def _close() -> None:
+def close_workers() -> None:
+    """Let the compiling processes that are idle end, and wait for it."""
     _workers.close()
 
 
@@ -154,7 +155,7 @@ def _forget() -> None:
     _workers = Workers()
 
 
-atexit.register(_close)
+atexit.register(close_workers)
 os.register_at_fork(after_in_child=_forget)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,41 @@ def test_the_machine_measures_itself_once(monkeypatch: pytest.MonkeyPatch, tmp_p
     probe.machine.cache_clear()
     assert probe.machine() == found
     probe.machine.cache_clear()
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., probe.Machine]]:
+    """What a process at some time knows of a machine that would measure some figures then."""
+    monkeypatch.setenv("GE_CACHE_DIR", str(tmp_path))
+
+    def look(hour: float, *figures: float) -> probe.Machine:
+        monkeypatch.setattr(probe.time, "time", lambda: 1e9 + 3600 * hour)
+        monkeypatch.setattr(probe, "measure", lambda isa: probe.Machine(*figures))
+        probe.machine.cache_clear()
+        return probe.machine()
+
+    yield look
+    probe.machine.cache_clear()
+
+
+def test_figures_of_a_busy_machine_are_corrected(looked: Callable[..., probe.Machine]) -> None:
+    assert looked(0, 4.0, 2.0, 3.0) == probe.Machine(4.0, 2.0, 3.0)
+    assert looked(0.5, 9.0, 9.0, 9.0) == probe.Machine(4.0, 2.0, 3.0)
+    assert looked(2, 9.0, 2.2, 1.0) == probe.Machine(9.0, 2.0, 3.0)
+    assert looked(3.5, 1.0, 1.0, 6.0) == probe.Machine(9.0, 2.0, 6.0)
+    assert looked(100, 99.0, 99.0, 99.0) == probe.Machine(9.0, 2.0, 6.0)
+
+
+def test_figures_from_the_future_are_looked_at_again(looked: Callable[..., probe.Machine]) -> None:
+    looked(50, 4.0, 2.0, 3.0)
+    assert looked(0, 8.0, 2.0, 3.0).flops == 8.0
+
+
+def test_the_best_round_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = iter([1.0, 5.0, 3.0, 4.0, 2.0, 9.0, 2.0, 6.0, 1.0, 3.0, 3.0, 3.0])
+    monkeypatch.setattr(probe, "works", lambda isa: ((None, 0.0),) * 3)
+    monkeypatch.setattr(probe, "_rate", lambda call, amount: next(rates))
+    assert probe.measure(probe.host()) == probe.Machine(4.0, 6.0, 9.0)
 
 
 def test_operations_of_contractions() -> None:
