@@ -210,7 +210,7 @@ def _measured(framework: Any, example: Any) -> dict[str, Any]:
         predicted = _worst(rounded, expected) if target == "ascend310p" else 0.0
         row[target] |= {"error": _figure(error), "predicted": _figure(predicted)}
         if predicted > LARGE:
-            row[target]["range"] = _range(graph, arrays)
+            row[target]["range"] = _range(graph, arrays) or "sizes or an order depend on values"
         if not error <= TOLERANCE + SPREAD * predicted:
             row |= {"status": "failed", "message": f"{target}: off by {error:.1e}, {predicted:.1e} predicted"}
     return row
@@ -413,7 +413,8 @@ def _line(name: str, row: Mapping[str, Any]) -> str:
         why = "" if row["status"].startswith("refused") else f": {row['message'][:160]}" if "message" in row else ""
         return f"| {name} | {row['status']}{why} | | | | | | | | |".replace("\n", " ")
     big, small = row["ascend910b"], row["ascend310p"]
-    beyond = ", out of range" if small.get("range") else ""
+    range_ = small.get("range", "")
+    beyond = ", out of range" if range_.startswith("out of") else ", by value" if range_ else ""
     return (
         f"| {name} | {big['operators']} | {big['errors']} | {big['error']:.1e} | {big['milliseconds']:.3g} | "
         f"{small['operators']} | {small['errors']} | {small['error']:.1e} | {small['predicted']:.1e}{beyond} | "

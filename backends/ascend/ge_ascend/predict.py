@@ -159,8 +159,13 @@ def _search(
 
 
 def difference(got: np.ndarray, want: np.ndarray) -> float:
-    """The largest difference as a part of the scale of `want`; what is not finite on either side counts as 1."""
+    """The largest difference as a part of the scale of `want`.
+
+    What is not finite on one side alone counts as 1, and so does another shape: a size may depend on values.
+    """
     a, b = np.asarray(got).astype(np.float64), np.asarray(want).astype(np.float64)
+    if a.shape != b.shape:
+        return 1.0
     if a.size == 0:
         return 0.0
     finite = np.isfinite(a) & np.isfinite(b)

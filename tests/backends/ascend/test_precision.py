@@ -176,3 +176,9 @@ def test_rounding_every_stored_tensor_gives_what_the_file_computes(mode: str) ->
     (stored,), _ = interpret(back(lowered(graph, "ascend310p", mode), "ascend310p"), [x])
     error, expected = difference(stored, exact), difference(predicted, exact)
     assert 1e-5 < expected < 2e-3 and expected / 2 < error < 2 * expected
+
+
+def test_another_size_or_infinity_is_a_difference_of_all() -> None:
+    ones = np.ones(3)
+    assert difference(ones[:2], ones) == difference(np.array([1, 1, np.inf]), ones) == 1.0
+    assert difference(ones * 1.5, ones * 2) == 0.25
