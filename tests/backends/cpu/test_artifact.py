@@ -197,6 +197,30 @@ def test_several_instruction_sets_in_one_artifact() -> None:
     assert best_level(artifact).level == host().level
 
 
+def test_one_file_for_three_levels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made here whatever this machine is; each level that it runs gives the interpreter's numbers from the file."""
+    monkeypatch.setenv("GE_CACHE_DIR", str(tmp_path / "cache"))
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "float32", (symbol("n", 1), 3, 6, 6))
+    y = b.Relu(b.Conv(x, b.constant(data(20, 3, 3, 3)), b.constant(data(20)), pads=[1, 1, 1, 1]))
+    b.outputs(b.Softmax(b.MatMul(b.Reshape(y, b.ints(0, -1)), b.constant(data(720, 10)))))
+    levels = ["x86-64-v3", "x86-64-v4", "aarch64"]
+    path, given = tmp_path / "m.om", data(2, 3, 6, 6)
+    ge_core.compile(g, target="cpu", options={"workers": 0, "isa": levels}).save(path)
+    want = interpret(g, [given])[0][0]
+    stored = open_model(path)
+    assert set(stored.items) == {f"kernels/{level}" for level in levels}
+    ran = []
+    for isa in map(Isa.of, levels):
+        if not isa.runs_here:
+            continue
+        monkeypatch.setattr("ge_backend_cpu.backend.best_level", lambda _, isa=isa: isa)
+        ran.append(isa)
+        assert np.allclose(ge_core.load(path, trust=True)(given), want, atol=1e-5)
+    assert ran
+
+
 def test_an_artifact_of_another_target_is_refused() -> None:
     backend = Vehicle()
     artifact = backend.build({"main": planned(model(), backend)}, "cpu", OPTIONS)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ge_backend_cpu.cache as caches
+import ge_core
 from ge_backend_cpu.cache import Cache
 from ge_backend_cpu.compile import Worker, Workers, compiled, worker_count
 from ge_backend_cpu.elf import Code
+from ge_backend_cpu.generate import generate
 from ge_backend_cpu.isa import Isa, host
 from ge_backend_cpu.kernel import Kernel
 from ge_backend_cpu.moves import COPY
 from ge_core.errors import BackendError
+from ge_core.ir import Builder, Graph
 
 
 def kernels(count: int) -> list[Kernel]:
@@ -129,6 +135,62 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     assert code_of(Cache(tmp_path / "file" / "below")).symbols
     assert code_of(Cache(Path("/proc/nothing/here"))).symbols
+
+
+def test_a_full_disk_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[Kernel]) -> None:
+    """/dev/full takes no byte, as a full disk does."""
+    cache, made = Cache(tmp_path), tempfile.mkstemp
+
+    def full(**options: Any) -> tuple[int, str]:
+        file, name = made(**options)
+        os.close(file)
+        return os.open("/dev/full", os.O_WRONLY), name
+
+    with monkeypatch.context() as patch:
+        patch.setattr(caches.tempfile, "mkstemp", full)
+        assert code_of(cache).symbols
+    assert entries(tmp_path) == []
+    assert code_of(cache).symbols and len(counted) == 2
+    assert len(entries(tmp_path)) == 1
+
+
+def test_a_folder_that_refuses_new_files_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**options: Any) -> tuple[int, str]:
+        raise PermissionError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(caches.tempfile, "mkstemp", refuse)
+    assert code_of(Cache(tmp_path)).symbols
+    assert entries(tmp_path) == []
+
+
+def test_processes_start_before_there_is_work() -> None:
+    workers = Workers()
+    workers.start(2)
+    assert workers._idle.qsize() == 2
+    workers.start(2)
+    assert workers._idle.qsize() == 2
+    assert workers.compile([COPY], host(), 1)[0].symbols
+    workers.close()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_processes_start_for_models_that_are_new(known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    monkeypatch.setenv("GE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("ge_backend_cpu.compile.start_workers", started.append)
+    monkeypatch.setattr(
+        "ge_backend_cpu.compile._compile", lambda kernels, isa, workers: [generate(k, isa) for k in kernels]
+    )
+
+    def compile_one(size: int) -> None:
+        graph = Graph()
+        b = Builder(graph)
+        b.outputs(b.Neg(b.input("x", "float32", (size,))))
+        ge_core.compile(graph, target="cpu", options={"workers": 3})
+
+    compile_one(5)
+    compile_one(5 if known else 6)
+    assert started == ([3] if known else [3, 3])
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, counted: list[Kernel]) -> None:
