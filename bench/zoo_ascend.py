@@ -398,6 +398,10 @@ HEAD = (
 )
 
 
+HALF_TYPES = ("float16", "bfloat16")
+HALF_HEAD = "| model | float16 predicted | PyTorch | ratio | bfloat16 predicted | PyTorch | ratio |\n|---|---|---|---|---|---|---|"
+
+
 def table(results: Mapping[str, Any]) -> str:
     """The results as a Markdown table, after a line that counts them."""
     rows = results["models"]
@@ -405,7 +409,21 @@ def table(results: Mapping[str, Any]) -> str:
     others = Counter(row["status"] for row in rows.values() if row["status"] != "ok")
     head = f"{good} of {len(rows)} models: the file that was read back agrees with the framework"
     head += "".join(f"; {count} {status}" for status, count in sorted(others.items()))
-    return "\n".join([f"{head}.", "", HEAD, *(_line(name, row) for name, row in rows.items())])
+    lines = [f"{head}.", "", HEAD, *(_line(name, row) for name, row in rows.items())]
+    if results["half"]:
+        lines += [
+            "",
+            "The prediction beside the error of PyTorch's own half precision on the processor:",
+            "",
+            HALF_HEAD,
+        ]
+        lines += [_half_line(name, row) for name, row in results["half"].items()]
+    return "\n".join(lines)
+
+
+def _half_line(name: str, row: Mapping[str, Any]) -> str:
+    cells = [f"{row[t]['predicted']:.1e} | {row[t]['framework']:.1e} | {row[t]['ratio']}" for t in HALF_TYPES]
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def _line(name: str, row: Mapping[str, Any]) -> str:
