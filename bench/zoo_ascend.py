@@ -413,7 +413,7 @@ def table(results: Mapping[str, Any]) -> str:
     if results["half"]:
         lines += [
             "",
-            "The prediction beside the error of PyTorch's own half precision on the processor:",
+            "The prediction beside the error of PyTorch's own half precision here:",
             "",
             HALF_HEAD,
         ]
