@@ -399,7 +399,10 @@ HEAD = (
 
 
 HALF_TYPES = ("float16", "bfloat16")
-HALF_HEAD = "| model | float16 predicted | PyTorch | ratio | bfloat16 predicted | PyTorch | ratio |\n|---|---|---|---|---|---|---|"
+HALF_HEAD = (
+    "| model | float16 predicted | PyTorch | ratio | bfloat16 predicted | PyTorch | ratio |\n"
+    "|---|---|---|---|---|---|---|"
+)  # fmt: skip
 
 
 def table(results: Mapping[str, Any]) -> str:
