@@ -10,15 +10,14 @@ branch that gives it then stands in the If's place, behind an assertion that its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ge_core.errors import TypeRuleError
 from ge_core.ir.builder import Builder
-from ge_core.ir.clone import clone_graph
-from ge_core.ir.graph import Graph, Node, constant_of
+from ge_core.ir.constant import Content
+from ge_core.ir.graph import Graph, Node, Value, constant_of
 from ge_core.ir.traverse import walk
-from ge_core.ir.types import TensorType
+from ge_core.ir.types import TensorType, Type
 from ge_core.ops.infer import refresh
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.infer_types import InferTypes
@@ -36,7 +35,7 @@ class DecideByRank(Pass):
         for node in list(walk(graph)):
             if node.block is None or not _is_open(node):
                 continue
-            failures = {branch: _failure(graph, node, branch) for branch in _BRANCHES}
+            failures = {branch: _failure(node, branch) for branch in _BRANCHES}
             left = [branch for branch, failure in failures.items() if failure is None]
             if len(left) != 1 or not ctx.allow("branch-by-rank", node):
                 continue
@@ -60,43 +59,72 @@ def _is_open(node: Node) -> bool:
     )  # fmt: skip
 
 
-def _failure(graph: Graph, node: Node, branch: str) -> str | None:
+def _failure(node: Node, branch: str) -> str | None:
     """Why what follows an If in its block fails with a branch's results; None where nothing says that it does."""
-    trial = clone_graph(graph)
-    twin = next(new for old, new in zip(walk(graph), walk(trial), strict=True) if old is node)
-    following = _inlined(twin, branch)
+    trial = _Trial()
     try:
-        for later in following:
-            refresh(later)
+        trial.take(node, branch)
+        later = node.next
+        while later is not None:
+            trial.infer(later)
+            later = later.next
     except TypeRuleError as error:
         return error.what
+    finally:
+        trial.undo()
     return None
 
 
-def _inlined(node: Node, branch: str) -> Iterator[Node]:
-    """The nodes of the block from an If on, with a branch in its place; so with those that follow, once decided."""
-    block = node.block
-    assert block is not None
-    after = _put(node, branch)
-    while after is not None:
-        condition = _known(after) if after.op == "If" else None
-        if condition is not None:
-            after = _put(after, condition)
-            continue
-        current, after = after, after.next
-        yield current
+class _Trial:
+    """Types that would hold if an If took one branch."""
+
+    def __init__(self) -> None:
+        self._before: dict[Value, tuple[Type, Content | None]] = {}
+
+    def infer(self, node: Node) -> None:
+        """Infer a node; an If whose condition is known by now takes its branch, others stand as they are.
+
+        Raises:
+            TypeRuleError: the node cannot run.
+        """
+        branch = _known(node) if node.op == "If" else None
+        if branch is not None:
+            region = node.regions[branch]
+            for capture in region.captures:
+                self._set(capture.param, capture.outer)
+            for inner in region.nodes:
+                self.infer(inner)
+            self.take(node, branch)
+            return
+        for value in node.outputs:
+            self._keep(value)
+        refresh(node)
+
+    def take(self, node: Node, branch: str) -> None:
+        """Give an If the results of a branch."""
+        for value, result in zip(node.outputs, node.regions[branch].outputs, strict=True):
+            self._set(value, result)
+
+    def undo(self) -> None:
+        """Put back what was there."""
+        for value, (type, content) in self._before.items():
+            value.type, value.content = type, content
+
+    def _keep(self, value: Value) -> None:
+        self._before.setdefault(value, (value.type, value.content))
+
+    def _set(self, value: Value, like: Value) -> None:
+        self._keep(value)
+        value.type, value.content = like.type, like.content
 
 
-def _put(node: Node, branch: str) -> Node | None:
-    """Put a branch in the place of an If; the first node of what stands there now."""
+def _put(node: Node, branch: str) -> None:
+    """Put a branch in the place of an If."""
     assert node.block is not None
-    before = node.prev
     results = inline_region(node.regions[branch], node, ())
     for old, new in zip(node.outputs, results, strict=True):
         old.replace_uses(new)
-    block = node.block
-    block.nodes.remove(node)
-    return block.nodes.first if before is None else before.next
+    node.block.nodes.remove(node)
 
 
 def _known(node: Node) -> str | None:
