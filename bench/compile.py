@@ -3,7 +3,7 @@
     python bench/compile.py [names ...]     rows of `peer_models.py`, by default those of `NAMES`
     python bench/compile.py --table         the stored results
 
-Figures are wall times of fresh processes on all cores, best of three, and for *cold* also the processor time of all
+Figures are wall times of fresh processes on all cores, best of two, and for *cold* also the processor time of all
 processes, which other work on the machine changes less. *cold* compiles the imported graph
 without a single kernel at hand; *cached* does it again with the kernels in the user's cache; *load* opens the stored
 model, trusted. The peers open the ONNX file that PyTorch's exporter wrote. Python's own compiled modules are kept, as
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "compile.json"
 NAMES = ("resnet50-b1", "mobilenetv3", "vit-b16", "bert-base")
 KINDS = ("cold", "cached", "load", "onnxruntime", "openvino")
-_RUNS = 3
+_RUNS = 2
 
 
 def prepare(name: str, folder: Path) -> dict[str, Any]:

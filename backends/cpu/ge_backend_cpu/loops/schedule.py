@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ge_backend_cpu.loops import staging
+from ge_backend_cpu.loops import staging, strides
 from ge_backend_cpu.loops.expr import Expr, reachable
 from ge_backend_cpu.loops.index import Affine, Axis, Unsupported
 from ge_backend_cpu.loops.program import Program, Range
@@ -239,37 +239,16 @@ class _Scheduler:
         last = min(sweep.axes, key=lambda a: (self._price(sweep, a), -a.uid)) if across else None
         loads = [e.data[2] for e in self._members(sweep) if e.op == "load"]
         main = max(loads, key=lambda at: sum(at.coefficient(a) != 0 for a in sweep.axes), default=Affine())
-        rest = _by_stride([a for a in sweep.axes if a is not last], main)
+        rest = strides.by_stride([a for a in sweep.axes if a is not last], main)
         return Sweep((*rest, *(() if last is None else (last,))), sweep.results, sweep.stores)
 
-    # Neighbouring axes that every address steps through as if they were one
-
     def _merge(self, sweeps: Sequence[Sweep], vector: Axis | None) -> dict[Axis, Axis]:
-        """Axes that another one takes in: outer to inner. The inner one's size becomes the product."""
-        merged: dict[Axis, Axis] = {}
+        """Axes that another one takes in: outer to inner."""
         addresses = [e.data[2] if e.op == "load" else e.data for e in self.exprs if e.op in ("load", "index")]
         addresses += [t.at for t in self.targets]
-        args = {a for e in self.exprs if e.op == "arg" for a in e.data[1]}
+        numbered = {a for e in self.exprs if e.op == "arg" for a in e.data[1]}
         kept = [a for a in self.kept if a is not vector] + ([vector] if vector is not None else [])
-        lists = [kept, *[list(s.axes) for s in sweeps]]
-        for order in {tuple(axes) for axes in lists}:
-            inner = order[-1] if order else None
-            for outer in reversed(order[:-1]):
-                assert inner is not None
-                everywhere = all((outer in s.axes) == (inner in s.axes) for s in sweeps if {outer, inner} & set(s.axes))
-                if (
-                    outer not in merged
-                    and not {outer, inner} & args
-                    and everywhere
-                    and all(_steps_as_one(at, outer, inner, self._size(inner, merged)) for at in addresses)
-                ):
-                    merged[outer] = inner
-                else:
-                    inner = outer
-        return merged
-
-    def _size(self, axis: Axis, merged: dict[Axis, Axis]) -> Size:
-        return dims.product([axis.size, *(self._size(o, merged) for o, i in merged.items() if i is axis)])
+        return strides.merged_axes(kept, [s.axes for s in sweeps], addresses, numbered)
 
     # Values that are too dear to be computed in two sweeps
 
@@ -450,30 +429,6 @@ class _Scheduler:
         stored = {t.operand: t.at for t in self.targets}
         single = {next(iter(stored.values()))} if len(set(stored.values())) == 1 else set()
         return first, last, frozenset(o for o, found in places.items() if found != single)
-
-
-def _by_stride(axes: list[Axis], at: Affine) -> list[Axis]:
-    """Axes from the largest stride to the smallest where that is known, else in their order."""
-    ordered: list[Axis] = []
-    for axis in axes:
-        place = len(ordered)
-        while place > 0 and _steps_further(at.coefficient(axis), at.coefficient(ordered[place - 1])):
-            place -= 1
-        ordered.insert(place, axis)
-    return ordered
-
-
-def _steps_further(a: Size, b: Size) -> bool:
-    if isinstance(a, int) and isinstance(b, int):
-        return abs(a) > abs(b)
-    return b != 0 and a != b and dims.exact_div(a, b) is not None
-
-
-def _steps_as_one(at: Affine, outer: Axis, inner: Axis, size: Size) -> bool:
-    """Whether outer * size + inner is all that an address needs of two axes."""
-    if any(isinstance(v, Expr) and {outer, inner} & v.axes for v, _ in at.terms):
-        return all(c == 0 for c in (at.coefficient(outer), at.coefficient(inner)))
-    return bool(at.coefficient(outer) == at.coefficient(inner) * size)
 
 
 def _lane_bytes(kinds: Iterable[DType]) -> int:
