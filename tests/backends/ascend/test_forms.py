@@ -253,3 +253,26 @@ def test_deformable_convolutions_sample_and_multiply(attrs: dict[str, object], m
     found = same(graph, tolerance=1e-5)
     assert "GridSampler2D" in types(found) and "BatchMatMulV2" in types(found)
     same(graph, target="ascend310p", tolerance=5e-3)
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {},
+        {"scan_input_directions": [1], "scan_output_directions": [1, 0]},
+        {"scan_output_axes": [1, 0]},
+    ],
+)
+@pytest.mark.parametrize("rounds", ["n", 70])
+def test_scans_of_many_rounds_are_loops(attrs: dict[str, list[int]], rounds: object) -> None:
+    def build(b: Builder, x: Value, first: Value, shift: Value) -> list[Value]:
+        def body(r: Builder, total: Value, row: Value) -> list[Value]:
+            after = r.Add(r.Mul(total, 0.5), r.Mul(row, shift))
+            return [after, r.Neg(after), r.Mul(row, total)]
+
+        found: list[Value] = b.Scan(first, x, num_scan_inputs=1, body=body, **attrs)
+        return found
+
+    graph = graph_of(build, ("float32", [rounds, 3]), ("float32", (3,)), ("float32", (3,)))  # type: ignore[list-item]
+    found = types(same(graph, sizes={"n": 5}))
+    assert "While" in found

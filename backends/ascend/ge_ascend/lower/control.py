@@ -22,7 +22,7 @@ from ge_core.ir.types import TensorType
 
 
 @dataclass(eq=False)
-class _Feeds:
+class Feeds:
     """What regions read from outside: captured values and sizes, in the order of the operator's inputs."""
 
     values: list[Value]
@@ -30,7 +30,7 @@ class _Feeds:
     outs: list[Out]
 
 
-def _feeds(c: LowerCall, regions: Sequence[Region]) -> _Feeds:
+def feeds_of(c: LowerCall, regions: Sequence[Region]) -> Feeds:
     found: dict[Value, None] = {}
     for region in regions:
         for capture in region.captures:
@@ -45,9 +45,9 @@ def _feeds(c: LowerCall, regions: Sequence[Region]) -> _Feeds:
             if name not in own and c.scope.knows(symbol):
                 needed.setdefault(name, symbol)
     symbols = list(needed.values())
-    outs = [c.engine.value(c.scope, v, _crossing(c, v)) for v in values]
+    outs = [c.engine.value(c.scope, v, crossing(c, v)) for v in values]
     outs += [c.engine.size(c.scope, dims.symbol(s.name, s.lo, s.hi)) for s in symbols]
-    return _Feeds(values, symbols, outs)
+    return Feeds(values, symbols, outs)
 
 
 def _bare(value: Value) -> list[Symbol]:
@@ -56,7 +56,7 @@ def _bare(value: Value) -> list[Symbol]:
     return [s for s in map(bare_symbol, value.type.shape) if s is not None]
 
 
-def _crossing(c: LowerCall, value: Value) -> DType:
+def crossing(c: LowerCall, value: Value) -> DType:
     """The type in which a value enters or leaves a region."""
     if not isinstance(value.type, TensorType):
         raise c.refuse(f"a {value.type} crosses its border")
@@ -64,7 +64,7 @@ def _crossing(c: LowerCall, value: Value) -> DType:
     return c.engine.policy.border if wanted == float32 else wanted
 
 
-class _Graph:
+class SubGraph:
     """One sub graph, lowered again each time its meaning is asked for; the last one counts."""
 
     def __init__(self, c: LowerCall, name: str) -> None:
@@ -91,7 +91,7 @@ class _Graph:
         return [out.value for out in outputs]
 
 
-def _bind_feeds(scope: Scope, region: Region, feeds: _Feeds, outs: Sequence[Out]) -> None:
+def bind_feeds(scope: Scope, region: Region, feeds: Feeds, outs: Sequence[Out]) -> None:
     for value, out in zip(feeds.values, outs, strict=False):
         for capture in region.captures:
             if capture.outer is value:
@@ -101,25 +101,25 @@ def _bind_feeds(scope: Scope, region: Region, feeds: _Feeds, outs: Sequence[Out]
         scope.scalars.setdefault(symbol.name, out)
 
 
-def _results(c: LowerCall, scope: Scope, region: Region) -> list[Out]:
-    return [c.engine.value(scope, v, _crossing(c, v)) for v in region.outputs]
+def results_of(c: LowerCall, scope: Scope, region: Region) -> list[Out]:
+    return [c.engine.value(scope, v, crossing(c, v)) for v in region.outputs]
 
 
 @lowering("If")
 def if_(c: LowerCall) -> list[Out]:
     regions = [c.node.regions["then_branch"], c.node.regions["else_branch"]]
-    feeds = _feeds(c, regions)
-    graphs = [_Graph(c, f"{c.node.outputs[0].name}_{name}") for name in ("then_branch", "else_branch")]
+    feeds = feeds_of(c, regions)
+    graphs = [SubGraph(c, f"{c.node.outputs[0].name}_{name}") for name in ("then_branch", "else_branch")]
 
-    def branch(graph: _Graph, region: Region) -> Branch:
+    def branch(graph: SubGraph, region: Region) -> Branch:
         def run(b: Builder, arguments: Sequence[Value]) -> list[Value]:
             scope, outs = graph.begin(b, arguments)
             # the condition is the operator's input 0
             for op in graph.net.ops:
                 op.attrs["_parent_node_index"] = op.attrs["index"] + 1
-            _bind_feeds(scope, region, feeds, outs)
+            bind_feeds(scope, region, feeds, outs)
             c.engine.block(scope, region)
-            return graph.end(_results(c, scope, region))
+            return graph.end(results_of(c, scope, region))
 
         return run
 
@@ -137,20 +137,20 @@ def loop(c: LowerCall) -> list[Out]:
     """While over (i, go, carried..., collected..., trip, feeds...): what is collected grows by one row a round."""
     c.note("unconfirmed", "Loop as While, which no official plugin does for ONNX")
     region = c.node.regions["body"]
-    feeds = _feeds(c, [region])
+    feeds = feeds_of(c, [region])
     trip, condition = c.node.input(0), c.node.input(1)
     carried = [v for v in c.node.inputs[2:] if v is not None]
     scans = region.outputs[1 + len(carried) :]
     first: list[Out] = [c.const(0, int64), c.const(True, boolean) if condition is None else c[1]]
-    first += [c.engine.value(c.scope, v, _crossing(c, v)) for v in carried]
+    first += [c.engine.value(c.scope, v, crossing(c, v)) for v in carried]
     for scan in scans:
         rows = [0, *scan.shape]
-        kind = _crossing(c, scan)
+        kind = crossing(c, scan)
         first.append(c.op("Fill", c.ints(rows), c.const(0, kind)))
     fixed = len(first)
     bound = [] if trip is None else [c.reshape(c.cast(c.as_is(0), int64), [])]
     first += [*bound, *feeds.outs]
-    names = [_Graph(c, f"{_name(c)}_{part}") for part in ("cond", "body")]
+    names = [SubGraph(c, f"{_name(c)}_{part}") for part in ("cond", "body")]
 
     def check(b: Builder, arguments: Sequence[Value]) -> list[Value]:
         scope, outs = names[0].begin(b, arguments)
@@ -167,9 +167,9 @@ def loop(c: LowerCall) -> list[Out]:
         scope.bind(params[1], outs[1])
         for param, out in zip(params[2:], outs[2:], strict=False):
             scope.bind(param, out)
-        _bind_feeds(scope, region, feeds, outs[fixed + len(bound) :])
+        bind_feeds(scope, region, feeds, outs[fixed + len(bound) :])
         c.engine.block(scope, region)
-        results = _results(c, scope, region)
+        results = results_of(c, scope, region)
         emit = c.engine.emitter.emit
         one = c.engine.emitter.small(scope, np.int64(1))
         (after,) = emit(scope, "Add", [outs[0], one], {})
@@ -189,45 +189,3 @@ def loop(c: LowerCall) -> list[Out]:
 
 def _name(c: LowerCall) -> str:
     return c.node.outputs[0].name if c.node.outputs else "loop"
-
-
-@lowering("Scan")
-def scan(c: LowerCall) -> list[Out]:
-    """Unrolled: each round is the body once more."""
-    count = c.attr("num_scan_inputs")
-    values = [v for v in c.node.inputs if v is not None]
-    carried, scanned = values[: len(values) - count], values[len(values) - count :]
-    axes = c.attr("scan_input_axes") or (0,) * count
-    backwards = c.attr("scan_input_directions") or (0,) * count
-    rounds = scanned[0].shape[axes[0] % scanned[0].rank]
-    if not isinstance(rounds, int):
-        raise c.refuse(f"{rounds} rounds, a number that is known at run time only")
-    if rounds > 64:
-        raise c.refuse(f"{rounds} rounds, which would be as many copies of its body")
-    region = c.node.regions["body"]
-    state = [c.taken(v) for v in carried]
-    rows: list[list[Out]] = [[] for _ in region.outputs[len(carried) :]]
-    for i in range(rounds):
-        parts = []
-        for value, axis, back in zip(scanned, axes, backwards, strict=True):
-            at = c.const(rounds - 1 - i if back else i, int64)
-            parts.append(c.op("GatherV2", c.taken(value), at, c.const(axis % value.rank, int64)))
-        for param, out in zip(region.params, [*state, *parts], strict=True):
-            c.scope.outs[param] = out
-        for capture in region.captures:
-            if constant_of(capture.outer) is None:
-                c.scope.outs[capture.param] = c.engine.value(c.scope, capture.outer, None)
-        c.engine.block(c.scope, region)
-        found = [c.engine.value(c.scope, v, None) for v in region.outputs]
-        state = [c.cast(out, old.value.dtype) for out, old in zip(found, state, strict=False)]
-        for row, out in zip(rows, found[len(carried) :], strict=True):
-            row.append(out)
-    out_axes = c.attr("scan_output_axes") or (0,) * len(rows)
-    out_back = c.attr("scan_output_directions") or (0,) * len(rows)
-    return [*state, *(_stacked(c, row, a, b) for row, a, b in zip(rows, out_axes, out_back, strict=True))]
-
-
-def _stacked(c: LowerCall, row: list[Out], axis: int, backwards: int) -> Out:
-    ordered = row[::-1] if backwards else row
-    rank = row[0].value.rank + 1
-    return c.op("Pack", ordered, axis=axis % rank, N=len(ordered))
