@@ -33,7 +33,7 @@ def direct_call(plan: StraightPlan) -> Call | None:
     count, outputs_of = len(wanted), plan.small
     inputs, outputs = plan.bound.inputs, plan.bound.outputs
     idle: list[tuple[Context, np.ndarray, int]] = []
-    run, team = plan.team.runtime.run, plan.team.address
+    run, team = plan.team.runtime.run, plan.team
     empty, array_type = np.empty, np.ndarray
 
     def context() -> tuple[Context, np.ndarray, int]:
@@ -60,7 +60,7 @@ def direct_call(plan: StraightPlan) -> Call | None:
         found = [empty(shape, dtype) for shape, dtype in outputs_of]
         for number, i in outputs:
             bases[number] = address_of(found[i])
-        code = run(team, own[2], True)
+        code = run(team.address, own[2], True)  # a fork gives the team another address
         idle.append(own)
         if code:
             raise_status(plan.plan, plan.steps, table, code)

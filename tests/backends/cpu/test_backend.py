@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -113,3 +114,13 @@ def test_direct_calls_from_many_threads() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(call, range(8)))
+
+
+def test_direct_calls_after_a_fork() -> None:
+    model, x = ge_core.compile(doubled(), options={"num_threads": 2}), np.float32([1, 2, 3])
+    assert np.array_equal(model(x), x + x)
+    child = os.fork()
+    if child == 0:
+        right = all(np.array_equal(model(x), x + x) for _ in range(20))
+        os._exit(0 if right else 1)
+    assert os.waitpid(child, 0)[1] == 0
