@@ -260,7 +260,7 @@ def test_deformable_convolutions_sample_and_multiply(attrs: dict[str, object], m
     [
         {},
         {"scan_input_directions": [1], "scan_output_directions": [1, 0]},
-        {"scan_output_axes": [1, 0]},
+        {"scan_input_axes": [1], "scan_output_axes": [1, 0]},
     ],
 )
 @pytest.mark.parametrize("rounds", ["n", 70])
@@ -270,9 +270,10 @@ def test_scans_of_many_rounds_are_loops(attrs: dict[str, list[int]], rounds: obj
             after = r.Add(r.Mul(total, 0.5), r.Mul(row, shift))
             return [after, r.Neg(after), r.Mul(row, total)]
 
-        found: list[Value] = b.Scan(first, x, num_scan_inputs=1, body=body, **attrs)
+        found: list[Value] = b.Scan(first, x, num_scan_inputs=1, **attrs, body=body)
         return found
 
-    graph = graph_of(build, ("float32", [rounds, 3]), ("float32", (3,)), ("float32", (3,)))  # type: ignore[list-item]
+    shape = [3, rounds] if "scan_input_axes" in attrs else [rounds, 3]
+    graph = graph_of(build, ("float32", shape), ("float32", (3,)), ("float32", (3,)))  # type: ignore[arg-type]
     found = types(same(graph, sizes={"n": 5}))
     assert "While" in found
