@@ -184,6 +184,34 @@ def test_no_loop_becomes_a_library_call() -> None:
     assert "memset" not in assembly(str(made), host())
 
 
+def test_an_index_is_computed_once_in_a_block() -> None:
+    from ge_backend_cpu.emit import Function, new_module
+    from ge_core.ir.dtype import float32
+
+    made = new_module(host())
+    f = Function(made, "sums", host(), 2, ("n",))
+    with f.loop(0, f.params["n"]) as loop:
+        for k in range(4):
+            at = f.add(f.mul(f.mul(loop.index, 4), 16), k)
+            f.store(f.load(f.operands[0], at, float32), f.operands[1], at, float32)
+    f.finish()
+    body = str(made).split("body:")[1]
+    assert body.count(" mul ") == 1 and ", 256" in body  # 4 * 16 * 4 bytes
+    assert body.count(" add ") == 1  # the loop's own
+    assert body.count(" getelementptr ") == 2 * 4  # two operands, of which each has one address and three others
+    import ctypes
+
+    word, items = ctypes.c_int64, 3
+    mapped = Mapped(compile_text(str(made), host()))
+    sums = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, word, word)(mapped.address("sums"))
+    given, out = np.arange(200, dtype=np.float32), np.zeros(200, np.float32)
+    words = np.array([0, 0, 1, 0, items], np.int64)
+    bases = np.array([given.ctypes.data, out.ctypes.data], np.uint64)
+    assert sums(words.ctypes.data, bases.ctypes.data, 0, 1) == 0
+    read = np.add.outer(np.arange(items) * 64, np.arange(4)).ravel()
+    assert np.array_equal(np.flatnonzero(out), read[1:]) and np.array_equal(out[read], given[read])
+
+
 def test_kernels_are_equal_by_content() -> None:
     a, b = Kernel("loops", {"x": 1, "y": [1, 2]}), Kernel("loops", {"y": [1, 2], "x": 1})
     assert a == b and hash(a) == hash(b) and a.symbol == b.symbol
