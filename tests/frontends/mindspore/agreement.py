@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import itertools
 import os
 import tempfile
 from collections import Counter
@@ -129,12 +130,17 @@ def _renamed(call: str, letter: str, name: str) -> str:
     return "".join(out)
 
 
+# Removed when the process ends.
+_SOURCES = tempfile.TemporaryDirectory(prefix="ge_mindspore_test_")
+_NUMBERS = itertools.count()
+
+
 def _module(source: str) -> Any:
     """A module with this source, in a file: MindSpore reads the sources of cells."""
-    folder = tempfile.mkdtemp(prefix="ge_mindspore_test_")
-    path = Path(folder) / "net.py"
+    name = f"net_{next(_NUMBERS)}"
+    path = Path(_SOURCES.name) / f"{name}.py"
     path.write_text(source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(f"net_{os.path.basename(folder)}", path)
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     import sys

@@ -10,7 +10,8 @@ from ge_core.errors import CheckError, UnsupportedError
 from tests.frontends.onnx.onnx_backend import TOLERANCE, GeBackend, GeTest, refusal
 
 # The runner writes the inputs of the real models there.
-os.environ.setdefault("ONNX_HOME", tempfile.mkdtemp(prefix="onnx_home_"))
+_HOME = tempfile.TemporaryDirectory(prefix="onnx_home_")  # removed when the process ends
+os.environ.setdefault("ONNX_HOME", _HOME.name)
 
 # Of the 1,884 node cases of onnx 1.23.
 _NODE_CASES, _BAR = 1884, 1800
