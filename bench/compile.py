@@ -4,10 +4,11 @@
     python bench/compile.py --table         the stored results
 
 Figures are wall times of fresh processes on all cores, best of two, and for *cold* also the processor time of all
-processes, which other work on the machine changes less. *cold* compiles the imported graph
-without a single kernel at hand; *cached* does it again with the kernels in the user's cache; *load* opens the stored
-model, trusted. The peers open the ONNX file that PyTorch's exporter wrote. Python's own compiled modules are kept, as
-an installer leaves them, and the machine's figures are known. Results go to bench/results/compile.json.
+processes, which other work on the machine changes less. *cold* compiles the imported graph without a single kernel at
+hand; *cached* does it again with the kernels in the user's cache; *load* opens the stored model, trusted; *load again*
+does so a second time in the same process, when its modules are imported. The peers open the ONNX file that PyTorch's
+exporter wrote. Python's own compiled modules are kept, as an installer leaves them, and the machine's figures are
+known. Results go to bench/results/compile.json.
 """
 
 from __future__ import annotations
@@ -78,13 +79,15 @@ def cached(folder: Path) -> dict[str, Any]:
 
 
 def load(folder: Path) -> dict[str, Any]:
-    """Open the stored model."""
+    """Open the stored model, and once more with all of ge's modules imported."""
     import ge_core
 
-    open_trusted = ge_core.load
-    started = time.perf_counter()
-    open_trusted(folder / "model.om", trust=True)
-    return {"seconds": time.perf_counter() - started}
+    open_trusted, seconds = ge_core.load, []
+    for _ in range(2):
+        started = time.perf_counter()
+        open_trusted(folder / "model.om", trust=True)
+        seconds.append(time.perf_counter() - started)
+    return {"seconds": seconds[0], "again": round(seconds[1], 3)}
 
 
 def onnxruntime(folder: Path) -> dict[str, Any]:
@@ -132,18 +135,20 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
             _process(folder, kind)  # modules, the machine's figures and the kernels are there afterwards
         found = [_process(folder, kind) for _ in range(_RUNS)]
         row[kind] = round(min(one.pop("seconds") for one in found), 3)
-        row |= min(found, key=lambda one: one.get("processor", 0.0))
+        row |= min(found, key=lambda one: one.get("processor", one.get("again", 0.0)))
     return row
 
 
 def table(results: Mapping[str, Any]) -> str:
     """The results in Markdown."""
     lines = [
-        "| model | nodes | kernels | cold s | cached s | load s | ONNX Runtime s | OpenVINO s | cold, processor s |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| model | nodes | kernels | cold s | cached s | load s | load again s | ONNX Runtime s | OpenVINO s "
+        "| cold, processor s |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, row in results["models"].items():
-        seconds = " | ".join(f"{row[kind]:.2f}" for kind in KINDS)
+        shown = (row[key] for key in ("cold", "cached", "load", "again", "onnxruntime", "openvino"))
+        seconds = " | ".join(f"{figure:.2f}" for figure in shown)
         lines.append(f"| {name} | {row['nodes']} | {row['kernels']} | {seconds} | {row['processor']:.2f} |")
     return "\n".join(lines)
 

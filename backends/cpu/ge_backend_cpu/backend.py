@@ -7,9 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from ge_backend_cpu import implementations
-from ge_backend_cpu.expand import registry as expansions
-from ge_backend_cpu.expand.quantised import IntegerProducts
-from ge_backend_cpu.expand.unread import LeaveOutUnread
 from ge_backend_cpu.isa import Isa, supported_platform, wanted
 from ge_backend_cpu.kernel import Kernel
 from ge_backend_cpu.outlook import Outlook
@@ -20,7 +17,6 @@ from ge_core.ir.graph import Graph, Node, constant_of
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
-from ge_core.passes.legalise import ExpandComposites
 from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep
 
 TARGET = "cpu"
@@ -76,6 +72,12 @@ class CpuBackend:
             start_workers(workers)
 
     def passes(self, target: str, options: Options) -> Sequence[Any]:
+        # they need the generators, which a model from a file does without
+        from ge_backend_cpu.expand import registry as expansions
+        from ge_backend_cpu.expand.quantised import IntegerProducts
+        from ge_backend_cpu.expand.unread import LeaveOutUnread
+        from ge_core.passes.legalise import ExpandComposites
+
         isa = wanted(options.get("isa"))[0]
 
         def has_kernel(node: Node) -> bool:

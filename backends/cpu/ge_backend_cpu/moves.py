@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ge_backend_cpu.emit import Function
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family
 from ge_core.ir.dtype import DType
@@ -20,6 +19,8 @@ COPY = Kernel("moves.copy", {"block": BLOCK})
 @family("moves.copy")
 def emit_copy(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
     """Copy whole vectors, then bytes."""
+    from ge_backend_cpu.emit import Function  # the kernel's name is needed by models from files, its generator is not
+
     f = Function(module, symbol, isa, 2, ("bytes",))
     source, target = f.operands
     byte, step = DType.of("uint8"), 4 * isa.lanes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
-from ge_backend_cpu.probe import Machine, machine
 from ge_backend_cpu.table import NativeStep
 from ge_core.backend import operands
 from ge_core.ir import dims
@@ -14,6 +14,9 @@ from ge_core.ir.graph import Node, Value
 from ge_core.ir.types import TensorType
 from ge_core.plan.plan import CopyStep, ExecutionPlan
 from ge_core.plan.profile import StepTime, step_time
+
+if TYPE_CHECKING:
+    from ge_backend_cpu.probe import Machine
 
 Env = Mapping[str, int]
 
@@ -55,6 +58,8 @@ def kernel_time(plan: ExecutionPlan, step: NativeStep, seconds: float, threads: 
         node = plan.node(step.node)
         nbytes = sum(_bytes(v.type, env) for v in (*operands(node), *node.outputs) if v is not None)
         flops = flops_of(node, env)
+    from ge_backend_cpu.probe import machine
+
     best = _least_seconds(machine(), flops, nbytes, threads)
     return KernelTime(
         told.name, told.kind, told.operator, seconds, told.loc,
