@@ -141,11 +141,9 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
 
 def table(results: Mapping[str, Any]) -> str:
     """The results in Markdown."""
-    lines = [
-        "| model | nodes | kernels | cold s | its processor s | cached s | load s | load again s | ONNX Runtime s "
-        + "| OpenVINO s |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    heads = ("model", "nodes", "kernels", "cold s", "its processor s", "cached s", "load s", "again s",
+             "ONNX Runtime s", "OpenVINO s")  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, row in results["models"].items():
         shown = (row[key] for key in ("cold", "processor", "cached", "load", "again", "onnxruntime", "openvino"))
         seconds = " | ".join(f"{figure:.2f}" for figure in shown)
