@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .program import Block, Operator, walk
 
-# A number of the loop plus a constant.
+# A number of the loop (or `length_of` one of its arrays) plus a constant.
 Place = tuple[int, int]
 
 _COPIES = ("assign", "cast", "share_data")
@@ -24,6 +24,16 @@ class ArrayUse:
 
     events: list[tuple[int, bool, Place]] = field(default_factory=list)
     plain: bool = True
+
+    @property
+    def writes(self) -> int:
+        """How many elements the round has written."""
+        return sum(is_write for _, is_write, _ in self.events)
+
+
+def length_of(array: int) -> int:
+    """The number that stands for an array's length at the start of a round; values have positive ones."""
+    return -array
 
 
 @dataclass
@@ -93,6 +103,8 @@ def _follow(
     test: tuple[Place, int] | None = None
     if op.name in ("increment", "increment_") and source is not None:
         new = (source[0], source[1] + int(op.attributes.get("value", 1)))
+    elif op.name == "array_length" and op.operands[0] in arrays:
+        new = (length_of(op.operands[0]), form.arrays[op.operands[0]].writes)
     elif op.name in _COPIES and source is not None:
         new = source
     elif op.name == "scale" and source is not None and form.constants.get(op.operands[1]) == 1:
@@ -128,6 +140,8 @@ def _use_array(op: Operator, form: LoopForm, places: Mapping[int, Place]) -> Non
     index = places.get(op.operands[-1])
     if use is not None and op.name in ("array_read", "array_write_") and index is not None:
         use.events.append((id(op), op.name == "array_write_", index))
+        return
+    if use is not None and op.name == "array_length":
         return
     for other in op.operands:
         if other in form.arrays:

@@ -127,12 +127,20 @@ class LoopArray:
         window: the last elements before this round, the latest last.
         distances: for each operator that reads (by identity), how far behind the end it reads; 0 for what this round
             wrote.
+        before: how many elements there were before the loop.
+        rounds: how many rounds there were before this one.
         appended: the element of this round, once it is written.
     """
 
     window: Sequence[Value]
     distances: dict[int, int]
+    before: int
+    rounds: Value
     appended: Value | None = None
+
+    def count(self, c: Call) -> Value:
+        """How many elements there are, an int64 scalar."""
+        return c.b.Add(self.rounds, c.b.scalar(self.before + (self.appended is not None)))
 
     def read(self, c: Call) -> Value:
         """The element that the operator reads."""

@@ -31,7 +31,7 @@ def to_numpy(tensor: object) -> np.ndarray | None:
     if paddle is None or not isinstance(tensor, getattr(paddle, "Tensor", ())):
         return None
     plain: Any = tensor
-    if not plain.is_dense() or not plain._is_initialized():
+    if not plain.is_dense() or not (plain._is_initialized() or plain.size == 0):
         raise InputError("a tensor of Paddle's is not dense or has no values", expected="a dense tensor")
     name = str(plain.dtype).removeprefix("paddle.")
     if name.startswith("complex"):

@@ -55,15 +55,27 @@ def pads_of(
     if algorithm != "SAME":
         before, after = explicit(paddings, spatial)
         return [*before, *after]
-    before, after = [], []
+    start, end = same_pads(sizes, kernel, strides)
+    fixed = [p for p in (*start, *end) if isinstance(p, int)]
+    return fixed if len(fixed) == 2 * spatial else None
+
+
+def same_pads(sizes: Sequence[Size], kernel: Sequence[int], strides: Sequence[int]) -> tuple[list[Size], list[Size]]:
+    """Paddings of SAME before and after each spatial axis, for sizes that are not fixed too."""
+    before: list[Size] = []
+    after: list[Size] = []
     for size, k, stride in zip(sizes, kernel, strides, strict=True):
-        over = k - 1 if stride == 1 else (dims.ceildiv(size, stride) - 1) * stride + k - size
-        if not isinstance(over, int):
-            return None
-        total = max(over, 0)
-        before.append(total // 2)
-        after.append(total - total // 2)
-    return [*before, *after]
+        over = k - 1 if stride == 1 else dims.maximum((dims.ceildiv(size, stride) - 1) * stride + k - size, 0)
+        before.append(dims.floordiv(over, 2))
+        after.append(over - before[-1])
+    return before, after
+
+
+def padded(c: Call, x: Value, before: Sequence[Size], after: Sequence[Size]) -> Value:
+    """Data with the channels second and zeros around its spatial axes."""
+    if all(p == 0 for p in (*before, *after)):
+        return x
+    return c.b.Pad(x, c.b.ints(0, 0, before, 0, 0, after), c.scalar(0, x.dtype))
 
 
 def padding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Value
@@ -45,7 +46,7 @@ def assign_array(c: Call, x: AnyArray) -> TensorArray:
 def array_write(c: Call, array: AnyArray, x: Value, i: Value) -> AnyArray:
     """array_write_(array, x, i) -> out"""
     if isinstance(array, LoopArray):
-        return LoopArray(array.window, array.distances, x)
+        return replace(array, appended=x)
     return array.written(c, x, i)
 
 
@@ -60,11 +61,10 @@ def array_read(c: Call, array: AnyArray, i: Value) -> Value:
 @pd("array_length")
 def array_length(c: Call, x: AnyArray) -> Value:
     """array_length(x) -> out"""
-    return (
-        c.cast(c.b.ints(_whole(c, x).length), c.dtype())
-        if len(c.result_tensor().shape) == 1
-        else c.cast(c.b.scalar(_whole(c, x).length), c.dtype())
-    )
+    shape = [1] * len(c.result_tensor().shape)
+    if isinstance(x, LoopArray):
+        return c.cast(c.reshape(x.count(c), shape), c.dtype())
+    return c.integers([x.length], c.dtype(), scalar=not shape)
 
 
 @pd("array_to_tensor")

@@ -13,7 +13,7 @@ from ge_core.ir.graph import Value, source_of
 
 from ..call import BOOL, Call
 from ..convert import Scope
-from ..loops import LoopForm, analyse, written_numbers
+from ..loops import LoopForm, analyse, length_of, written_numbers
 from ..registry import pd
 from ..tensor_array import LoopArray, TensorArray
 
@@ -140,7 +140,8 @@ def while_(c: Call, cond: Value, *carried: Any) -> tuple[Any, ...]:
             inner.set(number, value)
         rest = values[len(plain) :]
         for array in arrays:
-            inner.set(array.number, LoopArray(rest[: array.depth], array.distances))
+            length = len(array.array.items)
+            inner.set(array.number, LoopArray(rest[: array.depth], array.distances, length, i))
             rest = rest[array.depth :]
         yielded = c.converter.run(r, block, inner)
         following = [inner.get(n) if n not in params else yielded[params.index(n) + 1] for n in plain]
@@ -181,13 +182,17 @@ def _growing(c: Call, number: int, array: TensorArray, form: LoopForm, entries: 
     writes = [place for _, is_write, place in use.events if is_write]
     counters = {place[0] for _, _, place in use.events}
     fix = "append one element in each round: array_write(x, i, array) with a counter i that grows by 1"
-    if not use.plain or len(writes) != 1 or len(counters) != 1:
+    if not use.plain or len(writes) != 1 or len(counters) != 1 or array.tail is not None:
         raise c.unsupported("a loop that uses a tensor array in another way than to append to it", fix)
     (counter,) = counters
-    start = c.sizes(entries[counter]) if isinstance(entries.get(counter), Value) else None
-    if start is None or not isinstance(start[0], int) or form.steps.get(counter) != 1 or array.tail is not None:
-        raise c.unsupported("a loop whose counter does not start at a number and grow by 1", fix)
     length = len(array.items)
+    if counter == length_of(number):
+        start: Sequence[Size] | None = (length,)
+    else:
+        start = c.sizes(entries[counter]) if isinstance(entries.get(counter), Value) else None
+        start = start if form.steps.get(counter) == 1 else None
+    if start is None or not isinstance(start[0], int):
+        raise c.unsupported("a loop whose counter does not start at a number and grow by 1", fix)
     if start[0] + writes[0][1] != length:
         raise c.unsupported(f"a loop that writes place {start[0] + writes[0][1]} of an array of {length} first", fix)
     depth, seen = 0, False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
@@ -10,7 +11,7 @@ from ge_core.ir.graph import Value
 
 from ..call import Call, Sizes
 from ..registry import pd
-from ..windows import channels_first, dilations_of, explicit, padding, pads_of
+from ..windows import channels_first, dilations_of, explicit, padding, pads_of, same_pads
 
 
 def _kernel(c: Call, weight: Value) -> list[int]:
@@ -188,23 +189,27 @@ def _transposed(
     spread = dilations_of(algorithm, dilations, len(kernel))
 
     def build(data: Value) -> Value:
-        pads = pads_of(algorithm, paddings, data.shape[2:], kernel, strides)
-        if pads is None:
-            raise c.unsupported("padding 'SAME' with a stride on a dynamic size", "give numbers for the padding")
-        extra = list(output_padding) or [0] * len(kernel)
-        if output_size:
-            half = len(kernel)
-            for i, wanted in enumerate(output_size):
-                least = (
-                    (data.shape[2 + i] - 1) * strides[i] - pads[i] - pads[half + i] + spread[i] * (kernel[i] - 1) + 1
-                )
-                over = wanted - least
-                if not isinstance(over, int):
-                    raise c.unsupported("an output size that depends on a dynamic size")
-                extra[i] = over
-        return c.b.ConvTranspose(
-            data, filter, bias, strides=list(strides), pads=pads, dilations=spread, output_padding=extra, group=groups
-        )
+        b, half = c.b, len(kernel)
+        fixed = pads_of(algorithm, paddings, data.shape[2:], kernel, strides)
+        before: Sequence[Size]
+        if fixed is None:
+            before, after = same_pads(data.shape[2:], kernel, strides)
+        else:
+            before, after = list(fixed[:half]), list(fixed[half:])
+        extra = list(output_padding) or [0] * half
+        least = [
+            (data.shape[2 + i] - 1) * strides[i] - before[i] - after[i] + spread[i] * (kernel[i] - 1) + 1
+            for i in range(half)
+        ]
+        over = [wanted - size for wanted, size in zip(output_size, least, strict=True)] if output_size else extra
+        attributes: dict[str, Any] = {"strides": list(strides), "dilations": spread, "group": groups}
+        if fixed is not None and all(isinstance(size, int) for size in over):
+            return b.ConvTranspose(data, filter, bias, pads=fixed, output_padding=over, **attributes)
+        # sizes that only the call knows: the result without padding, cut
+        most = [stride - 1 for stride in strides] if output_size else extra
+        whole = b.ConvTranspose(data, filter, bias, pads=[0] * (2 * half), output_padding=most, **attributes)
+        ends = [start + size + more for start, size, more in zip(before, least, over, strict=True)]
+        return b.Slice(whole, b.ints(before), b.ints(ends), b.ints(range(2, 2 + half)), b.ints([1] * half))
 
     found: Value = channels_first(c, x, data_format, build)
     return found

@@ -11,7 +11,7 @@ from ge_core.ir.graph import Value
 
 from ..call import Call, Sizes
 from ..registry import pd
-from ..windows import channels_first, explicit, padding, pads_of
+from ..windows import channels_first, explicit, padded, padding, pads_of, same_pads
 
 
 @pd("pool2d")
@@ -44,10 +44,19 @@ def pool2d(
         if adaptive:
             return _adaptive(c, data, kernel, average)
         sizes = c.known_ints(kernel_size, "a kernel size")
+        same = padding_algorithm == "SAME"
+        if same and ceil_mode and any(k < s for k, s in zip(sizes, strides, strict=True)):
+            raise c.unsupported("ceil_mode with padding 'SAME' and a stride over the size of the window")
+        ceil = ceil_mode and not same  # windows that are padded this way fit without a rest
         pads = padding(padding_algorithm, paddings, data.shape[2:], sizes, strides)
-        if "pads" not in pads and average and ceil_mode:
-            raise c.unsupported("padding 'SAME' with ceil_mode on a dynamic size", "give numbers for the padding")
-        return _window(c, data, average, sizes, list(strides), pads, ceil_mode, exclusive)
+        half = len(sizes)
+        if average and not exclusive and ("pads" not in pads or pads["pads"][:half] != pads["pads"][half:]):
+            if same:
+                before, after = same_pads(data.shape[2:], sizes, strides)
+            else:
+                before, after = pads["pads"][:half], pads["pads"][half:]
+            return _uneven_average(c, data, sizes, list(strides), before, after, ceil)
+        return _window(c, data, average, sizes, list(strides), pads, ceil, exclusive)
 
     found: Value = channels_first(c, x, data_format, build)
     return found
@@ -74,9 +83,35 @@ def _window(
     return c.b.op(op, x, count_include_pad=int(not exclusive), **common)
 
 
+def _uneven_average(
+    c: Call,
+    x: Value,
+    kernel: list[int],
+    strides: list[int],
+    before: Sequence[Size],
+    after: Sequence[Size],
+    ceil_mode: bool,
+) -> Value:
+    """An average that counts padding. Paddle counts at the end of an axis as much of it as stands at its start:
+    a window from i * stride - before counts min(kernel, size + 2 * before - i * stride).
+    """
+    b = c.b
+    wide = padded(c, x, before, after)
+    total: Value = b.ge.AveragePool(
+        wide, kernel_shape=kernel, strides=strides, pads=[0] * (2 * len(kernel)), dilations=[1] * len(kernel),
+        ceil_mode=int(ceil_mode), count_include_pad=1, divisor=1,
+    )  # fmt: skip
+    for axis, (k, stride, start) in enumerate(zip(kernel, strides, before, strict=True), 2):
+        starts = b.Mul(c.range(total.shape[axis]), b.scalar(stride))
+        counted = b.Min([b.Sub(b.scalar(x.shape[axis] + 2 * start), starts), b.scalar(k)])
+        counts = c.reshape(c.cast(counted, x.dtype), (total.shape[axis], *[1] * (x.rank - axis - 1)))
+        total = b.Div(total, counts)
+    return total
+
+
 def _adaptive(c: Call, x: Value, sizes: Sequence[Size], average: bool) -> Value:
     inner = x.shape[2:]
-    wanted = [n if isinstance(size, int) and size == -1 else size for size, n in zip(sizes, inner, strict=True)]
+    wanted = _wanted(sizes, inner)
     if all(size == 1 for size in wanted):
         return c.b.op("GlobalAveragePool" if average else "GlobalMaxPool", x)
     if tuple(wanted) == tuple(inner):
@@ -87,6 +122,11 @@ def _adaptive(c: Call, x: Value, sizes: Sequence[Size], average: bool) -> Value:
         return c.b.op(op, x, kernel_shape=whole, strides=whole, num_outputs=1)
     found: Value = c.b.ge.AdaptivePool(x, output_size=wanted, mode="average" if average else "max", num_outputs=1)
     return found
+
+
+def _wanted(sizes: Sequence[Size], inner: Sequence[Size]) -> list[Size]:
+    """The sizes of an adaptive pool's result; -1 keeps one."""
+    return [n if isinstance(size, int) and size == -1 else size for size, n in zip(sizes, inner, strict=True)]
 
 
 @pd("pool3d")
@@ -134,9 +174,9 @@ def max_pool_with_index(
     """
     inner = x.shape[2:]
     if adaptive or global_pooling:
-        sizes: list[Size] = [1] * len(inner) if global_pooling else list(kernel_size)
-        values, places = c.b.ge.AdaptivePool(x, output_size=sizes, mode="max", num_outputs=2)
-        return values, c.cast(places, c.dtype(1))
+        sizes = _wanted([1] * len(inner) if global_pooling else kernel_size, inner)
+        places = c.b.ge.AdaptivePool(x, output_size=sizes, mode="max", num_outputs=2)[1]
+        return _adaptive(c, x, sizes, False), c.cast(places, c.dtype(1))
     before, after = explicit(paddings, len(kernel_size))
     values, places = c.b.MaxPool(
         x, kernel_shape=list(kernel_size), strides=list(strides), pads=[*before, *after],
@@ -173,7 +213,8 @@ def lp_pool2d(
         sizes = list(kernel_size)
         pads = pads_of(padding_algorithm, paddings, data.shape[2:], sizes, strides)
         if pads is None:
-            raise c.unsupported("padding 'SAME' on a dynamic size")
+            data = padded(c, data, *same_pads(data.shape[2:], sizes, strides))
+            pads = [0] * (2 * len(sizes))
         powers = b.Pow(data, c.scalar(norm_type, x.dtype))
         if global_pooling:
             total = b.ReduceSum(powers, b.ints(range(2, data.rank)), keepdims=1)

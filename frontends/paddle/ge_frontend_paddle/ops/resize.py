@@ -9,12 +9,15 @@ import numpy as np
 
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Value
+from ge_core.ops.resize import scaled_size
 
-from ..call import Call, Sizes
+from ..call import FLOAT32, INT64, Call, Sizes
 from ..registry import pd
 from ..windows import channels_first
 
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}
+
+_PLACES = 4096  # places of a resized axis that are looked at for a difference of rounding
 
 
 @pd("linear_interp", "bilinear_interp", "trilinear_interp", "bicubic_interp", "nearest_interp")
@@ -59,8 +62,15 @@ def interpolate(
         else:
             attributes["coordinate_transformation_mode"] = "asymmetric"
         sizes, factors = _sizes(c, data, out_size, size_tensor, scale_tensor, (out_d, out_h, out_w)[-spatial:], scale)
+        if factors is not None and align_corners and len(factors) == spatial:
+            # the corners are those of whole sizes
+            sizes, factors = [scaled_size(n, f) for n, f in zip(data.shape[2:], factors, strict=True)], None
         if sizes is not None and tuple(sizes) == data.shape[2:]:
             return data
+        if interp_method == "nearest" and not align_corners:
+            ratios = _ratios(data.shape[2:], sizes, factors)
+            if not all(ratio is None or _floors_agree(*ratio) for ratio in ratios):
+                return _nearest(c, data, ratios, sizes, factors)
         scales = None if factors is None else c.b.constant(np.array(factors, np.float32))
         return c.b.Resize(
             data, None, scales, None if sizes is None else c.b.ints(sizes), axes=list(range(2, data.rank)), **attributes
@@ -68,6 +78,50 @@ def interpolate(
 
     found: Value = channels_first(c, x, data_format, build)
     return found
+
+
+def _ratios(
+    shape: Sequence[Size], sizes: Sequence[Size] | None, factors: Sequence[float] | None
+) -> list[tuple[np.float32, float] | None]:
+    """For each axis the step between neighbours in float32, as Paddle has it, and the exact one; None where only the
+    call knows it.
+    """
+    if factors is not None:
+        return [(np.float32(1 / f), 1 / float(np.float32(f))) for f in factors]
+    assert sizes is not None
+    return [
+        (np.float32(np.float32(n) / np.float32(size)), n / size)
+        if isinstance(n, int) and isinstance(size, int)
+        else None
+        for n, size in zip(shape, sizes, strict=True)
+    ]
+
+
+def _floors_agree(ratio: np.float32, exact: float) -> bool:
+    """Whether a product in float32 picks the elements that the exact one picks."""
+    places = np.arange(_PLACES)
+    return np.array_equal(np.floor(ratio * places.astype(np.float32)), np.floor(exact * places))
+
+
+def _nearest(
+    c: Call,
+    x: Value,
+    ratios: Sequence[tuple[np.float32, float] | None],
+    sizes: Sequence[Size] | None,
+    factors: Sequence[float] | None,
+) -> Value:
+    """Elements at places that are rounded as Paddle rounds them: floor(float32(ratio) * float32(i))."""
+    b = c.b
+    for i, ratio in enumerate(ratios):
+        n = x.shape[2 + i]
+        size = sizes[i] if sizes is not None else scaled_size(n, factors[i] if factors else 1.0)
+        if ratio is None:
+            x = b.Resize(x, None, None, b.ints(size), axes=[2 + i], mode="nearest",
+                         coordinate_transformation_mode="asymmetric", nearest_mode="floor")  # fmt: skip
+            continue
+        products = b.Mul(c.cast(c.range(size), FLOAT32), b.constant(ratio[0]))
+        x = b.Gather(x, b.Min([c.cast(b.Floor(products), INT64), b.scalar(n - 1)]), axis=2 + i)
+    return x
 
 
 def _sizes(

@@ -393,14 +393,25 @@ def pad3d(
     data_format: str = "NCDHW",
 ) -> Value:
     """pad3d(x, paddings, *, mode="constant", pad_value=0.0, data_format="NCDHW") -> out"""
-    pads = c.known_sizes(paddings, "paddings")
     # pairs from the last spatial axis to the first
     spatial = list(range(1, x.rank - 1)) if data_format.endswith("C") else list(range(2, x.rank))
+    pads = c.sizes(paddings)
+    if pads is None:
+        return _padded_by(c, x, c.vector(paddings), spatial, _PAD_MODES[mode], pad_value)
     before: list[Size] = [0] * x.rank
     after: list[Size] = [0] * x.rank
     for i, axis in enumerate(reversed(spatial)):
         before[axis], after[axis] = pads[2 * i], pads[2 * i + 1]
     return _padded(c, x, before, after, _PAD_MODES[mode], pad_value)
+
+
+def _padded_by(c: Call, x: Value, pads: Value, spatial: Sequence[int], mode: str, value: float) -> Value:
+    """Paddings that the model computes: pairs from the last of these axes to the first."""
+    b, count = c.b, len(spatial)
+    pairs = b.Reshape(pads, b.ints(count, 2))
+    rows = c.transpose(b.Gather(pairs, b.ints(range(count - 1, -1, -1)), axis=0), [1, 0])
+    fill = c.scalar(value, x.dtype) if mode == "constant" else None
+    return b.Pad(x, b.Reshape(rows, b.ints(-1)), fill, b.ints(spatial), mode=mode)
 
 
 def _padded(c: Call, x: Value, before: Sequence[Size], after: Sequence[Size], mode: str, value: float) -> Value:
