@@ -72,6 +72,16 @@ def layer(
 
 
 @pytest.mark.parametrize("isa", widths())
+def test_gates_far_from_zero(isa: str) -> None:
+    for attrs in ({}, {"clip": 3.0}, {"input_forget": 1}):
+        graph, (x, *rest) = layer("LSTM", 3, 4, 5, 20, **attrs)
+        x[:, 1] *= 1e3
+        x[:, 2] *= 1e30
+        x[1, 3] = np.nan
+        check(graph, [[x, *rest]], isa=isa)
+
+
+@pytest.mark.parametrize("isa", widths())
 @pytest.mark.parametrize("batch", [7, 9, 16, 17])
 def test_rows_of_items(isa: str, batch: int) -> None:
     for op in ("GRU", "LSTM"):

@@ -300,18 +300,31 @@ class _Emitter:
         f, m, form = self.f, self.math, self.form
         i, o, forget, candidate = (self._total(gate, place, at) for gate in range(4))
         cell = self._old(self.cell, self.hidden, place, at)
-        i = self._activation(0, self._peep(i, 0, cell, at, count))
-        forget = self._peep(forget, 2, cell, at, count)
-        forget = m.sub(m.c(1.0), i) if form.coupled else self._activation(0, forget)
-        new = m.add(m.mul(forget, cell), m.mul(i, self._activation(1, candidate)))
-        out = self._activation(0, self._peep(o, 1, new, at, count))
-        value = m.mul(out, self._activation(2, new))
+        i = self._peep(i, 0, cell, at, count)
+        if form.coupled:
+            forget = m.sub(m.c(1.0), self._activation(0, i))
+        else:
+            forget = self._activation(0, self._peep(forget, 2, cell, at, count))
+        new = m.add(m.mul(forget, cell), self._gated(i, 1, candidate))
+        value = self._gated(self._peep(o, 1, new, at, count), 2, new)
         here = f.add(f.mul(place, self.hidden), at)
         f.store(self._kept(new, cell, time, number), self.cell, here, self.element)
         if form.projected:
             f.store(value, self.extra, here, self.element)
         else:
             self._new_h(value, time, source, target, place, number, at, count)
+
+    def _gated(self, gate: Value, number: int, x: Value) -> Value:
+        """A gate's activation times activation `number` of x: sigmoid(a) tanh(b) = tanh(b) / (1 + exp(-a))."""
+        m, form = self.math, self.form
+        names = form.activations[0][0], form.activations[number][0]
+        if names != ("sigmoid", "tanh") or self.element.bits != 32:
+            return m.mul(self._activation(0, gate), self._activation(number, x))
+        return m.tanh_over(self._clipped(x), m.add(m.c(1.0), m.exp(m.neg(self._clipped(gate)))))
+
+    def _clipped(self, x: Value) -> Value:
+        clip = self.form.clip
+        return x if clip is None else self.math.clamp(x, -clip, clip)
 
     def _peep(self, gate: Value, number: int, cell: Value, at: Value, count: Value | None) -> Value:
         """A gate that sees the cell. Args: number: of the weights: input, output, forget."""
@@ -326,8 +339,7 @@ class _Emitter:
         """Activation `number` of the cell; its operand is clipped first."""
         f, m = self.f, self.math
         name, alpha, beta = self.form.activations[number]
-        if self.form.clip is not None:
-            x = m.clamp(x, -self.form.clip, self.form.clip)
+        x = self._clipped(x)
         zero, one = m.c(0.0), m.c(1.0)
         table: dict[str, Callable[[], Value]] = {
             "relu": lambda: f.b.select(m.compare("<", x, zero), zero, x),

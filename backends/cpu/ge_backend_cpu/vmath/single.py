@@ -162,6 +162,11 @@ class Single(Kit):
         e = self._expm1(self.smaller(self.c(20.0), self.mul(self.abs(x), self.c(2.0))))
         return self.copysign(self.div(e, self.add(e, self.c(2.0))), x)
 
+    def tanh_over(self, x: Value, divisor: Value) -> Value:
+        """tanh(x) / divisor by one division, for divisor >= 1, infinity too; 0 from about 1e30 on."""
+        e = self._expm1(self.smaller(self.c(20.0), self.mul(self.abs(x), self.c(2.0))))
+        return self.copysign(self.div(e, self.mul(self.add(e, self.c(2.0)), divisor)), x)
+
     # Angles
 
     def _angle(self, x: Value) -> tuple[Value, Value]:
