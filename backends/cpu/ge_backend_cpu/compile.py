@@ -26,6 +26,20 @@ from ge_backend_cpu.kernel import Kernel
 from ge_backend_cpu.worker import read_frame, write_frame
 from ge_core.errors import BackendError
 
+_PROGRAM = """
+import gc, sys, types
+gc.disable()
+sys.path[:] = {path!r}
+package = types.ModuleType("ge_backend_cpu")
+package.__path__ = [{folder!r}]
+sys.modules["ge_backend_cpu"] = package
+from ge_backend_cpu.worker import main
+main()
+"""
+"""A worker generates code and nothing else: the package's own module would bring the plugin host with it."""
+_LARGE = ("contract.winograd", "contract.attention", "contract.cells", "contract.product", "contract.depthwise")
+"""Families whose kernels take longest, which are begun first: else one of them is left to one process at the end."""
+
 
 class WorkerDied(BackendError):
     """A worker process ended in the middle of a kernel."""
@@ -35,7 +49,7 @@ class Worker:
     """One compiling process."""
 
     def __init__(self) -> None:
-        program = f"import sys; sys.path[:] = {sys.path!r}; from ge_backend_cpu.worker import main; main()"
+        program = _PROGRAM.format(path=sys.path, folder=os.path.dirname(__file__))
         self._process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._lock = threading.Lock()
 
@@ -100,8 +114,10 @@ class Workers:
 
     def compile(self, kernels: Sequence[Kernel], isa: Isa, count: int) -> list[Code]:
         """The codes of some kernels, by `count` processes."""
+        order = sorted(range(len(kernels)), key=lambda i: _rank(kernels[i]))
         with ThreadPoolExecutor(max_workers=count) as pool:
-            return list(pool.map(lambda kernel: self._one(kernel, isa), kernels))
+            made = dict(zip(order, pool.map(lambda i: self._one(kernels[i], isa), order), strict=True))
+        return [made[i] for i in range(len(kernels))]
 
     def start(self, count: int) -> None:
         """Have so many processes, which make themselves ready while this one does something else."""
@@ -142,6 +158,10 @@ class Workers:
 
 
 _workers = Workers()
+
+
+def _rank(kernel: Kernel) -> int:
+    return _LARGE.index(kernel.family) if kernel.family in _LARGE else len(_LARGE)
 
 
 def close_workers() -> None:
