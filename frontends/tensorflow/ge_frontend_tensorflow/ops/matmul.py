@@ -11,8 +11,8 @@ from ..call import Call
 from ..complex_pair import ComplexPair
 from ..layout import is_last
 from ..registry import tf_op
+from .complex_number import as_pair, halves, joined
 from .conv import activated
-from .pointwise import as_pair, halves, joined
 
 
 @tf_op("MatMul", complex=True)

@@ -118,7 +118,7 @@ def transpose(c: Call, x: Either, perm: Value) -> Either:
 @tf_op("ConjugateTranspose", complex=True)
 def conjugate_transpose(c: Call, x: Either, perm: Value) -> Either:
     """ConjugateTranspose(x, perm) -> y; T, Tperm"""
-    from .pointwise import conj
+    from .complex_number import conj
 
     found = transpose(c, x, perm)
     return conj(c, found)
