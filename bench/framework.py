@@ -59,7 +59,7 @@ class Framework(Protocol):
         """Watch the framework's own tracing while the context lasts."""
 
     def refused(self, name: str, reason: str) -> bool:
-        """Whether the framework itself cannot make a graph of this model, for this reason."""
+        """Whether this is the reason why the framework cannot make a graph of this model, or why no importer can."""
 
     def arrays(self, example: Example) -> list[np.ndarray[Any, Any]]:
         """The tensors of the example call, in the order of the graph's inputs; for specs, drawn with small sizes."""

@@ -107,20 +107,23 @@ def run_model(framework: Framework, name: str) -> dict[str, Any]:
     """Import, compile, run, save, load and compare one model.
 
     Returns:
-        status (ok, refused by the framework, failed), operators of the framework's graph, seconds of its tracing and
-        of our import (processor time), peak memory after the import, nodes before and after optimisation, arena and
-        its lower bound in bytes, host steps, the largest error relative to a result's largest value on the default
-        target and on the reference, and the values tried of each symbolic size.
+        status (ok, refused by the framework, refused by name, failed), operators of the framework's graph, seconds of
+        its tracing and of our import (processor time), peak memory after the import, nodes before and after
+        optimisation, arena and its lower bound in bytes, host steps, the largest error relative to a result's largest
+        value on the default target and on the reference, and the values tried of each symbolic size.
     """
-    from ge_core.errors import GeError, ModelImportError
+    from ge_core.errors import GeError, ModelImportError, UnsupportedError
 
     framework.prepare()
     try:
         return _measured(framework, models(framework.name)[name]())
     except ModelImportError as error:
-        refused = framework.refused(name, error.what)
-        status = f"refused by {framework.name}" if refused else "failed"
-        return {"status": status, "message": error.what[:300] if refused else str(error)[:2000]}
+        if not framework.refused(name, error.what):
+            return {"status": "failed", "message": str(error)[:2000]}
+        if isinstance(error, UnsupportedError):
+            named = ", ".join(detail.split()[0] for detail in error.details)
+            return {"status": "refused by name", "message": f"{error.what}: {named}"[:300]}
+        return {"status": f"refused by {framework.name}", "message": error.what[:300]}
     except (GeError, AssertionError) as error:
         return {"status": "failed", "message": str(error)[:2000]}
 

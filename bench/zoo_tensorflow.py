@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 from keras import layers as L
 
-from bench.zoo_tensorflow_ops import control, image_operators, math_operators, stateful
+from bench.zoo_tensorflow_ops import control, counted_words, image_operators, math_operators, stateful, table
 
 
 @dataclass
@@ -185,3 +185,5 @@ MODELS["tf/control-flow"] = lambda: Example(
     control(), (tf.TensorSpec([None, 4]), tf.TensorSpec([], tf.int32)), bounds=(3, 4)
 )
 MODELS["tf/stateful-var"] = lambda: Example(stateful(), (tf.TensorSpec([None, 4]),))
+MODELS["tf/string-table"] = lambda: Example(table(), (tf.TensorSpec([None], tf.string),))
+MODELS["tf/string-branch"] = lambda: Example(counted_words(), (tf.TensorSpec([None, 4]),))

@@ -94,3 +94,25 @@ def stateful() -> Any:
     function = tf.function(f)
     function.kept = (w, v)
     return function
+
+
+def table() -> Any:
+    """A function of text: it looks words up in a table."""
+    rows = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+    words = tf.lookup.StaticHashTable(rows, -1)
+    function = tf.function(lambda s: words.lookup(tf.strings.split(s).flat_values))
+    function.kept = words
+    return function
+
+
+def counted_words() -> Any:
+    """A function of numbers beside which another branch makes text that no output needs."""
+    words = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["1", "2"], [1, 2]), -1)
+
+    def f(x: Any) -> Any:
+        words.lookup(tf.strings.as_string(tf.cast(x, tf.int32)))
+        return tf.nn.relu(x) * 2
+
+    function = tf.function(f)
+    function.kept = words
+    return function

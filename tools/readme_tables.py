@@ -34,6 +34,8 @@ def _zoo(name: str, framework: str) -> Callable[[dict[str, Any]], str]:
         head = f"{good} of {len(rows)} models agree with {framework}"
         head += f", {imported} is imported without weights and not run" if imported else ""
         head += f"; {framework}'s own export refuses {refused}" if refused else ""
+        named = sum(row["status"] == "refused by name" for row in rows.values())
+        head += f"; {named} is refused by the names of its operators" if named else ""
         return f"{head}. Measured with {made}.\n\n{table(rows)}"
 
     return make
