@@ -21,6 +21,7 @@ class OnnxExample:
 
     Attributes:
         feed: the inputs of the first run by name.
+        rounds: see `bench.onnx_models.Model`: a last digit that differs is carried on by the steps of all layers.
     """
 
     model: str
@@ -29,6 +30,7 @@ class OnnxExample:
     kwargs: dict[str, Any] = field(default_factory=dict)
     shapes: Any = None
     values: bool = True
+    rounds: bool = False
 
 
 class Onnx:
@@ -49,7 +51,7 @@ class Onnx:
         model = next(m for m in MODELS if m.path == name)
         feed = dict(model.feeds()[0])
         # the feed as an example too: it decides ranks that a branch leaves open
-        return OnnxExample(str(fetched(model.package) / model.path), feed, kwargs=dict(feed))
+        return OnnxExample(str(fetched(model.package) / model.path), feed, kwargs=dict(feed), rounds=model.rounds)
 
     def tracing(self) -> AbstractContextManager[Tracing]:
         """No framework traces a file."""
