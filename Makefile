@@ -57,6 +57,7 @@ bench: environment
 	$(python) bench/kernels.py
 	$(python) bench/cpu_peers.py
 	$(python) bench/cpu_peers.py --throughput 32
+	$(python) bench/compile.py
 
 environment: $(VENV)/.test
 

@@ -93,6 +93,12 @@ def _cpu_peers(results: dict[str, Any]) -> str:
     return table(results)
 
 
+def _compile(results: dict[str, Any]) -> str:
+    from bench.compile import table
+
+    return table(results)
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "memory": ("memory.json", _memory),
     "scale": ("scale.json", _scale),
@@ -105,6 +111,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "seed_tables": ("seed_tables.json", _seed_tables),
     "zoo_onnx": ("zoo_onnx.json", _zoo_onnx),
     "cpu_peers": ("cpu_peers.json", _cpu_peers),
+    "compile": ("compile.json", _compile),
     "zoo_mindspore": ("zoo_mindspore.json", _zoo("mindspore", "MindSpore")),
 }
 
