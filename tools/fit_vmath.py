@@ -100,10 +100,12 @@ TABLE: list[tuple[str, Callable[[Number], Number], tuple[object, object], int, i
     ("COS_64", cos_tail, (0, QUARTER**2), 6, 18),
     ("ATAN", atan_tail, (0, 1), 9, 10),
     ("ATAN_64", atan_tail, (0, EIGHTH**2), 11, 18),
+    ("ASIN", asin_tail, (0, 0.25), 6, 10),
     ("ASIN_64", asin_tail, (0, 0.25), 12, 18),
     ("ERF", erf_factor, (0, 1), 7, 10),
     ("ERF_64", erf_factor, (0, 1), 12, 18),
     ("ERF_TAIL", lambda u: mp.erf(u + ERF_MIDDLE), (1 - ERF_MIDDLE, ERF_MIDDLE - 1), 13, 10),
+    ("ERFC", erfc_scaled, ((0.5 - ERFC_CENTRE) / (0.5 + ERFC_CENTRE), mp.mpf("0.6")), 10, 10),
     ("ERFC_64", erfc_scaled, ((0.5 - ERFC_CENTRE) / (0.5 + ERFC_CENTRE), 1), 22, 18),
 ]
 

@@ -22,6 +22,7 @@ from ge_core.plan.states import StateStore
 from ge_core.reference.interpret import interpret
 from tests.backends.cpu.calling import call
 from tests.backends.cpu.native import check as check_native
+from tests.backends.cpu.native import widths
 from tests.backends.cpu.vehicle import executable, planned
 from tests.core.ops.onnx_cases import assert_close
 
@@ -236,6 +237,35 @@ def test_several_elements_in_a_byte(to: str, count: int) -> None:
     x = data(count)
     wanted, _ = interpret(graph, [x])
     assert_close(executable(graph, CpuBackend()).run([x], StateStore(graph.states))[0], wanted[0])
+
+
+@pytest.mark.parametrize("isa", widths())
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+def test_floats_become_integers(source: str, isa: str) -> None:
+    """Truncated, saturated, NaN as 0; around the ends of every integer type."""
+    real = DType.of(source).numpy
+    ends = [2.0**k for k in (3, 4, 7, 8, 15, 16, 31, 32, 63, 64)]
+    near = [v for end in ends for v in (end - 1, end - 0.5, end, end + 0.5, end + 1, np.nextafter(end, 0, dtype="f8"))]
+    values = [
+        0.0,
+        0.5,
+        0.999,
+        1.5,
+        1e-40,
+        np.nan,
+        np.inf,
+        1e30,
+        float(np.nextafter(np.float32(2**31), np.float32(0))),
+        *near,
+    ]
+    with np.errstate(over="ignore"):
+        x = np.array([*values, *(-v for v in values)]).astype(real)
+    g = Graph()
+    b = Builder(g)
+    given = b.input("x", source, x.shape)
+    kinds = [f"{sign}int{bits}" for sign in ("", "u") for bits in (4, 8, 16, 32, 64)]
+    b.outputs(*(b.Cast(b.Cast(given, to=kind), to="int64" if kind != "uint64" else kind) for kind in kinds))
+    check_native(g, [[x]], tolerance=0, isa=isa)
 
 
 @pytest.mark.parametrize("saturate", [0, 1])

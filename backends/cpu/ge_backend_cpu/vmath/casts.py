@@ -43,9 +43,7 @@ def _to_integer(f: Function, x: Value, source: DType, to: DType) -> Value:
     element = convert.compute_type(to)
     target = _like(element, x)
     if source.is_float:
-        name = "fptosi.sat" if to.kind == "int" else "fptoui.sat"
-        value = f.intrinsic(name, x, returns=target, suffix=f"{mangled(target)}.{mangled(x.type)}")
-        return _clamped(f, value, to) if to.bits < 8 else value
+        return _truncated(f, x, to, target)
     have = convert.compute_type(source).width
     if have < element.width:
         value = f.b.sext(x, target) if source.kind == "int" else f.b.zext(x, target)
@@ -54,12 +52,22 @@ def _to_integer(f: Function, x: Value, source: DType, to: DType) -> Value:
     return _wrapped(f, value, to) if to.bits < 8 else value
 
 
-def _clamped(f: Function, x: Value, to: DType) -> Value:
-    """An i8 within the range of a smaller type."""
-    compare = f.b.icmp_signed if to.kind == "int" else f.b.icmp_unsigned
-    top, bottom = constant(x.type, int(to.max)), constant(x.type, int(to.min))
-    x = f.b.select(compare("<", x, top), x, top)
-    return f.b.select(compare("<", bottom, x), x, bottom) if to.kind == "int" else x
+def _truncated(f: Function, x: Value, to: DType, target: ir.Type) -> Value:
+    """A float as an integer, saturated, NaN as 0: clamped as a float, so that one instruction converts it."""
+    if to.kind == "uint" and to.bits > 16:
+        return f.intrinsic("fptoui.sat", x, returns=target, suffix=f"{mangled(target)}.{mangled(x.type)}")
+    b, wide = f.b, max(to.bits, 32)
+    bottom = constant(x.type, float(to.min))
+    known = b.select(b.fcmp_unordered("uno", x, x), constant(x.type, 0.0), x)
+    known = b.select(b.fcmp_ordered("<", known, bottom), bottom, known)
+    if to.bits < 32:
+        top = constant(x.type, float(to.max))
+        known = b.select(b.fcmp_ordered(">", known, top), top, known)
+        return b.trunc(b.fptosi(known, _like(I32, x)), target)
+    # the largest integer may be no float: what is beyond is chosen afterwards
+    over = b.fcmp_ordered(">=", known, constant(x.type, 2.0 ** (wide - 1)))
+    found = b.fptosi(b.select(over, constant(x.type, 0.0), known), target)
+    return b.select(over, constant(target, int(to.max)), found)
 
 
 def _wrapped(f: Function, x: Value, to: DType) -> Value:

@@ -22,6 +22,10 @@ LOG10E = 0.4342944819032518
 LOG10_2_HI, LOG10_2_LO = 0.3010253906, 4.605038981e-06
 ERF_MIDDLE, ERF_END = 2.475, 3.95
 HALF_PI_HI = math.pi / 2
+HALF_PI_LO = -4.371139e-8
+"""pi/2 less the float32 next to it."""
+ERFC_END = 10.2
+"""Where erfc is 0."""
 HALF_PI_PARTS = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 """pi/2 as a sum of three float32."""
 
@@ -218,7 +222,10 @@ class Single(Kit):
         return self._flipped(value, self._bit(turned, 1))
 
     def tan(self, x: Value) -> Value:
-        return self.rare("tan", x)
+        n, r = self._angle(x)
+        s, c, turned = self._sin_reduced(r), self._cos_reduced(r), self._bit(n, 0)
+        value = self.div(self.select(turned, self.neg(c), s), self.select(turned, s, c))
+        return self.select(self.compare("==", x, self.c(0.0)), x, value)
 
     def atan(self, x: Value) -> Value:
         size = self.abs(x)
@@ -226,7 +233,7 @@ class Single(Kit):
         t = self.select(far, self.div(self.c(1.0), size), size)
         z = self.mul(t, t)
         angle = self.fma(self.mul(z, t), self.poly(z, table.ATAN), t)
-        rest = self.add(self.sub(self.c(math.pi / 2), angle), self.c(-4.371139e-8))
+        rest = self.add(self.sub(self.c(math.pi / 2), angle), self.c(HALF_PI_LO))
         return self.copysign(self.select(far, rest, angle), x)
 
     # The error function
@@ -239,23 +246,60 @@ class Single(Kit):
         value = self.select(self.compare(">", size, self.c(1.0)), tail, small)
         return self.select(self.compare(">=", size, self.c(ERF_END)), self.copysign(self.c(1.0), x), value)
 
+    def _erfc_far(self, x: Value) -> Value:
+        """erfc for x >= 1/2."""
+        x = self.smaller(self.c(ERFC_END), x)
+        t = self.div(self.sub(x, self.c(3.0)), self.add(x, self.c(3.0)))
+        square = self.mul(x, x)
+        lost = self.fma(x, x, self.neg(square))
+        e = self.exp(self.neg(square))
+        tail = self.fma(self.neg(e), lost, e)
+        return self.div(self.mul(tail, self.poly(t, table.ERFC)), self.fma(x, self.c(2.0), self.c(1.0)))
+
     def erfc(self, x: Value) -> Value:
-        return self.rare("erfc", x)
+        size = self.abs(x)
+        tail = self._erfc_far(size)
+        tail = self.select(self.compare("<", x, self.c(0.0)), self.sub(self.c(2.0), tail), tail)
+        near = self.sub(self.c(1.0), self.fma(x, self.poly(self.mul(x, x), table.ERF), x))
+        return self.select(self.compare("<", size, self.c(0.5)), near, tail)
+
+    def _arcs(self, x: Value) -> tuple[Value, Value]:
+        """Whether |x| > 1/2; asin(x), or there that of sqrt((1 - |x|) / 2), which is half of acos(|x|)."""
+        size = self.abs(x)
+        far = self.compare(">", size, self.c(0.5))
+        z = self.select(far, self.mul(self.c(0.5), self.sub(self.c(1.0), size)), self.mul(size, size))
+        t = self.select(far, self.sqrt(z), x)
+        return far, self.fma(self.mul(z, t), self.poly(z, table.ASIN), t)
 
     def asin(self, x: Value) -> Value:
-        return self.rare("asin", x)
+        far, value = self._arcs(x)
+        rest = self.add(self.sub(self.c(math.pi / 2), self.add(value, value)), self.c(HALF_PI_LO))
+        return self.select(far, self.copysign(rest, x), value)
 
     def acos(self, x: Value) -> Value:
-        return self.rare("acos", x)
+        far, value = self._arcs(x)
+        twice = self.add(value, value)
+        left = self.add(self.sub(self.c(math.pi), twice), self.c(2 * HALF_PI_LO))
+        outer = self.select(self.compare("<", x, self.c(0.0)), left, twice)
+        return self.select(far, outer, self.sub(self.c(math.pi / 2), self.sub(value, self.c(HALF_PI_LO))))
 
     def atan2(self, y: Value, x: Value) -> Value:
         return self.rare("atan2", y, x)
 
+    def _half_exp(self, x: Value) -> Value:
+        """exp(x) / 2 for x >= 0, where exp(x) itself may be infinite."""
+        n, r = self._reduced(self.smaller(self.c(90.0), x))
+        return self.times_power(self.add(self._expm1_reduced(r), self.c(1.0)), self.sub(n, self.c(1.0)))
+
     def sinh(self, x: Value) -> Value:
-        return self.rare("sinh", x)
+        size = self.abs(x)
+        e = self._expm1(self.smaller(self.c(10.0), size))
+        near = self.mul(self.c(0.5), self.add(e, self.div(e, self.add(e, self.c(1.0)))))
+        return self.copysign(self.select(self.compare(">", size, self.c(9.0)), self._half_exp(size), near), x)
 
     def cosh(self, x: Value) -> Value:
-        return self.rare("cosh", x)
+        half = self._half_exp(self.abs(x))
+        return self.add(half, self.div(self.c(0.25), half))
 
     def asinh(self, x: Value) -> Value:
         return self.rare("asinh", x)
