@@ -105,7 +105,6 @@ TABLE: list[tuple[str, Callable[[Number], Number], tuple[object, object], int, i
     ("ERF", erf_factor, (0, 1), 7, 10),
     ("ERF_64", erf_factor, (0, 1), 12, 18),
     ("ERF_TAIL", lambda u: mp.erf(u + ERF_MIDDLE), (1 - ERF_MIDDLE, ERF_MIDDLE - 1), 13, 10),
-    ("ERFC", erfc_scaled, ((0.5 - ERFC_CENTRE) / (0.5 + ERFC_CENTRE), mp.mpf("0.6")), 10, 10),
     ("ERFC_64", erfc_scaled, ((0.5 - ERFC_CENTRE) / (0.5 + ERFC_CENTRE), 1), 22, 18),
 ]
 

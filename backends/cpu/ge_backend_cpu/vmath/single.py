@@ -24,8 +24,6 @@ ERF_MIDDLE, ERF_END = 2.475, 3.95
 HALF_PI_HI = math.pi / 2
 HALF_PI_LO = -4.371139e-8
 """pi/2 less the float32 next to it."""
-ERFC_END = 10.2
-"""Where erfc is 0."""
 HALF_PI_PARTS = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
 """pi/2 as a sum of three float32."""
 
@@ -246,22 +244,8 @@ class Single(Kit):
         value = self.select(self.compare(">", size, self.c(1.0)), tail, small)
         return self.select(self.compare(">=", size, self.c(ERF_END)), self.copysign(self.c(1.0), x), value)
 
-    def _erfc_far(self, x: Value) -> Value:
-        """erfc for x >= 1/2."""
-        x = self.smaller(self.c(ERFC_END), x)
-        t = self.div(self.sub(x, self.c(3.0)), self.add(x, self.c(3.0)))
-        square = self.mul(x, x)
-        lost = self.fma(x, x, self.neg(square))
-        e = self.exp(self.neg(square))
-        tail = self.fma(self.neg(e), lost, e)
-        return self.div(self.mul(tail, self.poly(t, table.ERFC)), self.fma(x, self.c(2.0), self.c(1.0)))
-
     def erfc(self, x: Value) -> Value:
-        size = self.abs(x)
-        tail = self._erfc_far(size)
-        tail = self.select(self.compare("<", x, self.c(0.0)), self.sub(self.c(2.0), tail), tail)
-        near = self.sub(self.c(1.0), self.fma(x, self.poly(self.mul(x, x), table.ERF), x))
-        return self.select(self.compare("<", size, self.c(0.5)), near, tail)
+        return self.rare("erfc", x)
 
     def _arcs(self, x: Value) -> tuple[Value, Value]:
         """Whether |x| > 1/2; asin(x), or there that of sqrt((1 - |x|) / 2), which is half of acos(|x|)."""
