@@ -29,7 +29,7 @@ class OpensFiles(Protocol):
 def open_elsewhere(path: str, target: str | None) -> CompiledModel | None:
     """What an installed backend makes of a file that holds no graph of ge; None when none knows it."""
     for status in host().statuses("backend"):
-        backend = host().backend(status.name).backend() if status.state == "loaded" else None
+        backend: object = host().backend(status.name).backend() if status.state == "loaded" else None
         if isinstance(backend, OpensFiles):
             found = backend.open_file(path, target)
             if found is not None:
