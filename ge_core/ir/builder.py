@@ -156,6 +156,7 @@ class Builder:
         node = Node(name, values, None, self.loc)
         try:
             node.block = self.block  # the type rule may ask the graph for a symbol
+            regions = {}
             for key, raw in attrs.items():
                 if raw is None:
                     continue
@@ -166,9 +167,11 @@ class Builder:
                         expected=", ".join(declared.attributes) or "none",
                     )
                 if declared.attributes[key].type == "graph":
-                    node.add_region(key, self._region(node, key, raw))
+                    regions[key] = raw
                 else:
                     node.attrs[key] = normal_attribute(declared.attributes[key], raw, name)
+            for key, raw in regions.items():  # after the attributes, which say what a region's parameters are
+                node.add_region(key, self._region(node, key, raw))
             for key in declared.required:
                 if key not in node.attrs and key not in node.regions:
                     raise GraphError(f"{name} needs the attribute {key}", where=self.loc)

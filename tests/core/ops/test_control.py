@@ -222,6 +222,13 @@ def test_scan_directions_and_axes() -> None:
     np.testing.assert_allclose(got[1], np.stack(parts[::-1], axis=1), rtol=1e-6)
 
 
+def test_the_order_of_a_scan_s_arguments_does_not_matter() -> None:
+    b, (h, x) = make((2,), (2, 3))
+    last = b.Scan([h, x], body=lambda r, s, p: [r.Add(s, p)], num_scan_inputs=1, scan_input_axes=[1])
+    a, p = f32(2), f32(2, 3)
+    np.testing.assert_allclose(run(b, (last,), a, p)[0], a + p.sum(axis=1), rtol=1e-6)
+
+
 def test_scan_over_nothing() -> None:
     b, (h, x) = make((2,), (0, 2))
     last, out = b.Scan([h, x], num_scan_inputs=1, body=lambda r, s, p: [r.Add(s, p), p])
