@@ -1,8 +1,8 @@
 """Prints the three tables of the article on Huawei's graph engine beside our figures.
 
-    python bench/seed_tables.py             print what bench/results/seed_tables.json holds
-    python bench/seed_tables.py --run       measure and estimate again (compile times, memory, estimates)
-    python bench/seed_tables.py --cpu [all] measure ResNet-50 on one core of this processor, at all steps or at one
+    python bench/seed_tables.py                 print what bench/results/seed_tables.json holds
+    python bench/seed_tables.py --run           measure and estimate again (compile times, memory, estimates)
+    python bench/cpu_peers.py --throughput 32   measure the column of this processor
 
 The article's numbers come from a device that we do not have. Ours are: seconds of this machine's processor; estimates
 from public figures of the chips, marked as such; bytes of memory plans.
@@ -14,13 +14,14 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "seed_tables.json"
+MEASURED = RESULTS.with_name("cpu_peers.json")
 BATCH = 32
 
 STEPS: dict[str, frozenset[str]] = {
@@ -43,15 +44,10 @@ _NOTE = (
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", action="store_true")
-    parser.add_argument("--cpu", nargs="?", const="", choices=["", *STEPS], default=None)
     given = parser.parse_args(arguments)
     sys.path[:0] = [str(ROOT)]
     if given.run:
         _store({"compile": compile_seconds(), "images": estimated_images(), "memory": llama_memory()})
-    if given.cpu is not None:
-        for step in [given.cpu] if given.cpu else STEPS:
-            old = json.loads(RESULTS.read_text(encoding="utf-8")).get("cpu", {})
-            _store({"cpu": {**old, step: measured_images(step)}})
     print(tables(json.loads(RESULTS.read_text(encoding="utf-8"))))
     return 0
 
@@ -133,28 +129,6 @@ def estimated_images() -> dict[str, dict[str, float]]:
     return rows
 
 
-def measured_images(step: str) -> float:
-    """Images per second of the CPU target on one core of this machine at a step: the best of three calls."""
-    import numpy as np
-
-    import ge_core
-
-    x = np.random.default_rng(0).standard_normal((BATCH, 3, 224, 224)).astype(np.float32)
-    compiled = ge_core.compile(resnet(), target="cpu", optimize=_named(STEPS[step]), options={"num_threads": 1})
-    compiled(x)
-    return round(BATCH / min(_wall(lambda: compiled(x)) for _ in range(3)), 1)
-
-
-def _named(switches: Collection[str]) -> Collection[str] | str:
-    return tuple(sorted(switches)) if switches else "none"
-
-
-def _wall(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
 def llama_memory() -> dict[str, int]:
     """Bytes of activations for LLaMA-2-7B, 2,048 tokens, float16, scores kept in memory as an unfused model does."""
     from bench.memory_models import llama
@@ -190,9 +164,10 @@ def tables(found: dict[str, Any]) -> str:
         f"| | article | {head} | ours, one core of this processor, measured |",
         "|---|---|" + "---|" * (len(targets) + 1),
     ]
+    images = json.loads(MEASURED.read_text(encoding="utf-8")).get("throughput", {}).get("1", {})
     for step in STEPS:
         guesses = " | ".join(str(found["images"][target][step]) for target in targets)
-        measured = found.get("cpu", {}).get(step, "not measured")
+        measured = f"{images[step]['images_per_second']:.1f}" if step in images else "not measured"
         parts.append(f"| {step} | {ARTICLE_IMAGES[step]} | {guesses} | {measured} |")
     parts += ["", "LLaMA-2-7B, 2,048 tokens, GB of activations", "", "| | article | ours |", "|---|---|---|"]
     for name, size in found["memory"].items():
