@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from ge_core.errors import GraphError
 from ge_core.ir import dims
@@ -22,9 +23,8 @@ def pointwise(c: Infer) -> Type:
     if c.node.op == "Identity" and not isinstance(c.type(0), TensorType):
         return c.type(0)
     present = [i for i in range(c.num_inputs) if c.has(i)]
-    try:
-        dtype = DType.of(row.output)
-    except GraphError:
+    dtype = _fixed(row.output)
+    if dtype is None:
         dtype = c.dtype(next(i for i in present if row.inputs[min(i, len(row.inputs) - 1)][1] == row.output))
     shape = c.broadcast(*(c.shape(i) for i in present), data_may_be_one=True)
     if c.node.op == "PRelu" and len(shape) != c.rank(0):
@@ -34,6 +34,15 @@ def pointwise(c: Infer) -> Type:
         if content is not None:
             c.set_content(0, content)
     return TensorType(dtype, shape)
+
+
+@cache
+def _fixed(output: str) -> DType | None:
+    """The element type that a row always gives; None for a type variable."""
+    try:
+        return DType.of(output)
+    except GraphError:
+        return None
 
 
 def operand_content(c: Infer, index: int) -> Content | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -37,12 +38,16 @@ class Call:
         b: builds nodes at the operator's location.
         name: the operator's name, `Conv2D`.
         node: the node.
-        loc: its place in the user's model.
     """
 
-    def __init__(self, converter: Converter, b: Builder, node: Op, known: Described, loc: Location) -> None:
-        self.converter, self.b, self.node, self.known, self.loc = converter, b, node, known, loc
+    def __init__(self, converter: Converter, b: Builder, node: Op, known: Described) -> None:
+        self.converter, self.b, self.node, self.known = converter, b, node, known
         self.name = node.op
+
+    @cached_property
+    def loc(self) -> Location:
+        """The node's place in the user's model, looked up when it is asked for."""
+        return self.converter.location(self.node)
 
     # --- attributes ---
 

@@ -22,6 +22,8 @@ from .tensor_list import TensorList
 from .variables import Store, Variable, Writes
 
 _REPORT_IT = "this is a fault of the TensorFlow frontend; please report it"
+_BUILDS_NOTHING = frozenset({"Const", "Identity", "ReadVariableOp", "VarHandleOp"})
+"""Operators that become no nodes: their places, which take long to find, are asked for in errors alone."""
 
 Result: TypeAlias = Value | Variable | TensorList | ComplexPair | None
 """What stands for a result of an operator."""
@@ -92,28 +94,29 @@ class Converter:
         old, self._module = self._module, module
         return old
 
-    def _location(self, node: Op) -> Location:
+    def location(self, node: Op) -> Location:
+        """Where a node of the body that is being converted stands in the user's model."""
         file, line = self.places.get(node.name, ("", 0)) if not self._module else ("", 0)
         module = f"{self._module}/{node.name}" if self._module else node.name
         return Location("tensorflow", module, file, line, node.op)
 
     def _convert(self, b: Builder, env: Mapping[str, Sequence[Result]], body: Body, node: Op) -> Sequence[Result]:
         known, signature = find(node.op), described(node.op)
-        loc = self._location(node)
         if known is None or signature is None:
-            raise UnsupportedError(f"{node.op} is not supported", where=loc)
+            raise UnsupportedError(f"{node.op} is not supported", where=self.location(node))
         inputs = [_result(env, ref.node, ref.output, body.name) for ref in node.inputs]
-        with b.at(loc):
+        call = Call(self, b, node, signature)
+        with b.at(b.loc if node.op in _BUILDS_NOTHING else call.loc):
             try:
                 arguments = _grouped(signature, node, inputs)
                 if not known.raw:
-                    _check_kinds(known, inputs, loc)
-                found = known.function(Call(self, b, node, signature, loc), *arguments)
+                    _check_kinds(known, inputs, call)
+                found = known.function(call, *arguments)
             except GeError as error:
-                raise _placed(node.op, loc, error) from error
+                raise _placed(node.op, call.loc, error) from error
             except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
                 raise GraphError(
-                    f"{node.op} cannot be converted: {type(error).__name__}: {error}", where=loc, fix=_REPORT_IT
+                    f"{node.op} cannot be converted: {type(error).__name__}: {error}", where=call.loc, fix=_REPORT_IT
                 ) from error
         return found if isinstance(found, (list, tuple)) else (found,)
 
@@ -146,13 +149,13 @@ def _grouped(signature: Described, node: Op, inputs: Sequence[Result]) -> list[A
     return grouped
 
 
-def _check_kinds(known: Operator, inputs: Sequence[Result], loc: Location) -> None:
+def _check_kinds(known: Operator, inputs: Sequence[Result], call: Call) -> None:
     for given in inputs:
         if isinstance(given, ComplexPair) and not known.complex:
-            raise UnsupportedError(f"{known.name} on complex numbers is not supported", where=loc)
+            raise UnsupportedError(f"{known.name} on complex numbers is not supported", where=call.loc)
         if not isinstance(given, (Value, ComplexPair)):
             kind = "nothing" if given is None else type(given).__name__
-            raise ModelImportError(f"{known.name} is given {kind}", where=loc, expected="a tensor")
+            raise ModelImportError(f"{known.name} is given {kind}", where=call.loc, expected="a tensor")
 
 
 def _placed(name: str, loc: Location, error: GeError) -> GeError:

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from ge_core.signature import Signature
 
 from .asked import is_dynamic
 from .element_types import dtype_of
-from .messages import parse_trusted
 from .program import Program, graph_body
 from .source import Input, Source
 from .variables import Variable
@@ -230,7 +229,7 @@ def _trace(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any
 def read_concrete(concrete: Any, name: str, parameters: Sequence[str] = ()) -> Source:
     """The source of a ConcreteFunction."""
     graph = concrete.graph
-    proto = parse_trusted("GraphDef", graph.as_graph_def().SerializeToString())
+    proto = graph.as_graph_def()
     captured = list(concrete.captured_inputs)
     placeholders = [t.op.name for t in concrete.inputs]
     own = len(placeholders) - len(captured)
@@ -359,6 +358,7 @@ class _Places(Mapping[str, tuple[str, int]]):
     def __init__(self, graph: Any) -> None:
         self._graph = graph
         self._scopes: dict[str, tuple[str, int] | None] = {}
+        self._place_of = cache(_users_place)  # the operations of a model have few different traces
 
     def __getitem__(self, name: str) -> tuple[str, int]:
         scope = name.rpartition("/")[0]
@@ -374,16 +374,24 @@ class _Places(Mapping[str, tuple[str, int]]):
             trace = self._graph.get_operation_by_name(name).traceback
         except (KeyError, ValueError):
             return None
-        for frame in reversed(trace.get_user_frames() if trace is not None else ()):
-            if not _is_framework(frame.filename):
-                return frame.filename, frame.lineno
-        return None
+        if trace is None:
+            return None
+        # the user frames are a copy: the operation's own trace lives no longer than the operation
+        return self._place_of(trace.get_user_frames())
 
     def __iter__(self) -> Any:
         return iter(())
 
     def __len__(self) -> int:
         return 0
+
+
+def _users_place(frames: Any) -> tuple[str, int] | None:
+    """File and line of the innermost frame that is no library's."""
+    for frame in reversed(frames):
+        if not _is_framework(frame.filename):
+            return frame.filename, frame.lineno
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -162,9 +162,10 @@ def graph_body(
     """
     nodes = {}
     for proto in graph.node:
-        if proto.name in nodes:
-            raise ModelImportError(f"two nodes are named {proto.name!r}")
-        nodes[proto.name] = Op(proto.name, proto.op, *_graph_inputs(proto), proto)
+        node = proto.name
+        if node in nodes:
+            raise ModelImportError(f"two nodes are named {node!r}")
+        nodes[node] = Op(node, proto.op, *_graph_inputs(proto), proto)
     body = Body(name, nodes, tuple(arguments), tuple(graph_ref(r) for r in results), tuple(controls))
     _check(body)
     return body
@@ -172,6 +173,8 @@ def graph_body(
 
 def graph_ref(text: str) -> Ref:
     """The result that `node:index` or `node` names."""
+    if ":" not in text:
+        return Ref(text, 0)
     node, _, index = text.rpartition(":")
     if node and index.isdigit() and len(index) < 10:
         return Ref(node, int(index))
@@ -179,8 +182,14 @@ def graph_ref(text: str) -> Ref:
 
 
 def _graph_inputs(proto: Message) -> tuple[tuple[Ref, ...], tuple[str, ...]]:
-    inputs = tuple(graph_ref(i) for i in proto.input if not i.startswith("^"))
-    return inputs, tuple(i[1:] for i in proto.input if i.startswith("^"))
+    inputs: list[Ref] = []
+    controls: list[str] = []
+    for text in proto.input:
+        if text.startswith("^"):
+            controls.append(text[1:])
+        else:
+            inputs.append(graph_ref(text))
+    return tuple(inputs), tuple(controls)
 
 
 def _function(proto: Message) -> Body:

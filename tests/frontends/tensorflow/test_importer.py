@@ -160,6 +160,24 @@ def test_nodes_know_where_they_come_from():
     assert places["Relu"].framework == "tensorflow"
 
 
+def test_each_name_scope_has_a_line_of_its_own():
+    def function(x):
+        with tf.name_scope("first"):
+            y = tf.nn.relu(x)
+        with tf.name_scope("second"):
+            return tf.tanh(y)
+
+    places = {node.op: node.loc for node in walk(import_model(tf.function(function), [X]).graph)}
+    first = function.__code__.co_firstlineno
+    assert (places["Relu"].line, places["Tanh"].line) == (first + 2, first + 4)
+
+
+def test_errors_of_operators_that_become_no_nodes_name_the_line():
+    with pytest.raises(UnsupportedError, match="element type string") as caught:
+        import_model(tf.function(lambda x: (x, tf.constant("text"))), [X])
+    assert "test_importer.py:" in caught.value.where
+
+
 def count(graph, *ops):
     return sum(node.op in ops for node in walk(graph))
 
