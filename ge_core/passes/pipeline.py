@@ -30,6 +30,7 @@ from ge_core.passes.precision import StoreWeightsInBytes, StoreWeightsInHalf
 from ge_core.passes.ranks import DecideByRank
 from ge_core.passes.recognise import RECOGNISERS
 from ge_core.passes.scales import FoldScales
+from ge_core.passes.scans import ScanLoops
 from ge_core.passes.shapes import Shapes
 from ge_core.passes.squeezes import SinkSqueezes
 from ge_core.passes.transposes import MergeTransposes, SinkTransposes
@@ -49,6 +50,8 @@ def default_passes(switches: Collection[str], precision: str = "balanced") -> Pa
     passes: list[Pass] = [InferTypes(), *([DeadCode()] if dce else []), UnifySizes(), cleaning]
     # a branch that is decided makes the conditions of others known
     passes += [PassManager((DecideByRank(), cleaning), "decide", fixpoint=True), SinkSqueezes(), UnifySizes()]
+    # with sizes that are equal known to be so
+    passes += [ScanLoops()]
     if fusion:
         passes += [*RECOGNISERS, FoldBatchNorm(), cleaning]
     if layout:

@@ -48,12 +48,13 @@ def prepare_loop(layouts: Layouts, step: LoopStep, sequence: Prepare) -> Run:
         trips = loop.trips(frame)
         go_on = step.condition < 0 or _truth(slots[step.condition])
         loop.start(frame)
+        lines = loop.lines(frame)
         collected: list[list[np.ndarray]] = [[] for _ in step.scan_outputs]
         i = 0
         while go_on and (trips is None or i < trips):
             if frame.placement.impossible:
                 refuse(frame.placement)
-            loop.open_round(frame, i, trips, go_on)
+            loop.open_round(frame, i, lines, go_on)
             body(frame)
             loop.collect(frame, i, trips, collected)
             go_on = step.condition_result < 0 or _truth(slots[step.condition_result])
@@ -88,18 +89,24 @@ class _Loop:
         for c in self.step.carried:
             self._move(frame, c.initial, c.param)
 
-    def open_round(self, frame: Frame, i: int, trips: int | None, go_on: bool) -> None:
+    def lines(self, frame: Frame) -> list[np.ndarray]:
+        """The scanned inputs with the rounds as their first axis, in order."""
+        found = []
+        for s in self.step.scan_inputs:
+            whole = get(frame.slots[s.whole])
+            line = whole if s.axis == 0 else np.moveaxis(whole, s.axis, 0)
+            found.append(line[::-1] if s.reverse else line)
+        return found
+
+    def open_round(self, frame: Frame, i: int, lines: Sequence[np.ndarray], go_on: bool) -> None:
         """Write the params that change from round to round by themselves."""
         step = self.step
         if step.counter >= 0:
             self._write(frame, step.counter, np.array(i, np.int64))
         if step.condition_param >= 0:
             self._write(frame, step.condition_param, np.array(go_on))
-        for s in step.scan_inputs:
-            whole = get(frame.slots[s.whole])
-            assert trips is not None
-            at = trips - 1 - i if s.reverse else i
-            self._write(frame, s.slice, np.take(whole, at, axis=s.axis))
+        for s, line in zip(step.scan_inputs, lines, strict=True):
+            self._write(frame, s.slice, line[i], shared=True)
 
     def collect(self, frame: Frame, i: int, trips: int | None, collected: list[list[np.ndarray]]) -> None:
         """Take this round's elements of the stacked outputs."""
@@ -175,9 +182,9 @@ class _Loop:
     def _settled(self, value: int) -> bool:
         return self.plan.values[value].view and self.layouts.kinds[value] not in ("dynamic", "object")
 
-    def _write(self, frame: Frame, target: int, value: Any, source: int = -1) -> None:
+    def _write(self, frame: Frame, target: int, value: Any, source: int = -1, shared: bool = False) -> None:
         if not self._settled(target):
-            frame.take(target, value, shared=False)
+            frame.take(target, value, shared)
             return
         slot = frame.slots[target]
         self._check(value, slot.shape, source, target)
