@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from functools import lru_cache
 from pathlib import Path
 
 LIMIT = 1 << 30
 """Bytes beyond which the oldest entries go."""
-_SWEEP_EVERY = 200
+_SWEEP_AFTER = 600.0
+"""Seconds between two looks at the whole folder, which takes long when it holds many entries."""
 
 
 def cache_folder() -> Path:
@@ -51,7 +53,6 @@ class Cache:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = cache_folder() if folder is None else folder
-        self._writes = 0
 
     def get(self, key: str) -> bytes | None:
         """The bytes of an entry; None when there is none, or it is damaged."""
@@ -83,16 +84,18 @@ class Cache:
                 raise
         except OSError:
             return
-        self._writes += 1
-        if self._writes % _SWEEP_EVERY == 1:
-            self._sweep()
+        self._sweep()
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / key[2:]
 
     def _sweep(self) -> None:
-        """Remove the oldest entries of a cache that has grown too large."""
+        """Remove the oldest entries of a cache that has grown too large, if nobody has looked lately."""
+        stamp = self.folder / "swept"
         try:
+            if stamp.exists() and time.time() - stamp.stat().st_mtime < _SWEEP_AFTER:
+                return
+            stamp.touch()
             entries = [(e.stat().st_mtime, e.stat().st_size, e) for e in self.folder.glob("*/*")]
             total = sum(size for _, size, _ in entries)
             for _, size, entry in sorted(entries, key=lambda e: e[0]):

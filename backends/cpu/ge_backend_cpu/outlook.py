@@ -30,8 +30,11 @@ class Outlook:
         self._begun.key = None
         if cache is None:
             return False
-        self._begun.key = key = _key(graphs)
-        return cache.get(key) is not None
+        key = _key(graphs)
+        known = cache.get(key) is not None
+        if not known:
+            self._begun.key = key
+        return known
 
     def remember(self, cache: Cache | None) -> None:
         """The compilation that this thread began has its kernels in the cache."""

@@ -109,7 +109,7 @@ def test_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def entries(folder: Path) -> list[Path]:
-    return [p for p in folder.rglob("*") if p.is_file()]
+    return [p for p in folder.glob("*/*") if p.is_file()]
 
 
 @pytest.mark.parametrize("damage", ["empty", "short", "flipped", "folder"])
@@ -205,13 +205,23 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, counted: 
 def test_the_cache_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache(tmp_path)
     monkeypatch.setattr(caches, "LIMIT", 5000)
-    monkeypatch.setattr(caches, "_SWEEP_EVERY", 1)
+    monkeypatch.setattr(caches, "_SWEEP_AFTER", 0.0)
     for k in range(20):
         cache.put(f"{k:064}", bytes(900))
         os.utime(cache.folder / f"{k:064}"[:2] / f"{k:064}"[2:], (k, k))
     cache._sweep()
     kept = sorted(int(p.parent.name + p.name) for p in entries(tmp_path))
     assert kept == [15, 16, 17, 18, 19]
+
+
+def test_a_full_folder_is_looked_through_now_and_then_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Cache(tmp_path).put("0" * 64, bytes(900))
+    monkeypatch.setattr(caches, "LIMIT", 1000)
+    Cache(tmp_path).put("1" * 64, bytes(900))
+    assert len(entries(tmp_path)) == 2
+    os.utime(tmp_path / "swept", (0, 0))
+    Cache(tmp_path).put("2" * 64, bytes(900))
+    assert len(entries(tmp_path)) == 1
 
 
 def test_entries_depend_on_the_generators(
