@@ -130,7 +130,7 @@ def _result(env: Mapping[str, Sequence[Result]], name: str, index: int, body: st
 
 def _grouped(signature: Described, node: Op, inputs: Sequence[Result]) -> list[Any]:
     """A node's tensors by the arguments of its operator."""
-    if all(not a.count for a in signature.inputs):
+    if signature.is_plain:
         if len(inputs) != len(signature.inputs):
             raise ModelImportError(f"{node.op} has {len(inputs)} inputs", expected=str(len(signature.inputs)))
         return list(inputs)

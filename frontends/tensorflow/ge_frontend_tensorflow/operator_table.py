@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ class Described:
     outputs: tuple[Argument, ...]
     attributes: Mapping[str, str]
     defaults: Mapping[str, Any]
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every argument is one tensor."""
+        return not any(a.count for a in self.inputs)
 
 
 _PRIVATE: dict[str, Any] = {
