@@ -1,4 +1,4 @@
-"""Removes what nothing reads: nodes, unused results of If and Loop, captures, states and constants.
+"""Removes what nothing reads: nodes, unused results of If, Loop and Scan, captures, states and constants.
 
 A dead node stays when it has an effect beyond its outputs (ge.Check), or when it binds a data-dependent size that
 something alive mentions.
@@ -7,11 +7,13 @@ something alive mentions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Symbol
-from ge_core.ir.graph import Block, Graph, Node, Region, Use, Value
+from ge_core.ir.graph import Attr, Block, Graph, Node, Region, Use, Value
 from ge_core.ir.traverse import effect_of, type_symbols
+from ge_core.ops.control import scan_counts
 from ge_core.ops.schema import schema
 from ge_core.passes.base import Pass, PassContext
 from ge_core.passes.retype import input_symbols
@@ -88,7 +90,7 @@ class _Sweep:
         """Drop unused outputs where the operator allows it."""
         if node.op == "If":
             return self.drop_each(node, len(node.outputs), self.drop_if)
-        if node.op == "Loop":
+        if node.op in ("Loop", "Scan"):
             return self.drop_each(node, len(node.outputs), self.drop_loop)
         declared = schema(node.op)
         changed = False
@@ -121,23 +123,34 @@ class _Sweep:
 
     def drop_loop(self, node: Node, index: int) -> bool:
         body = node.regions["body"]
-        carried = len(node.inputs) - 2
-        if index < carried and not _feeds_only(body.params[index + 2], body, index + 1):
+        # a Loop's inputs and params begin with trip count and condition, its body's outputs with the condition
+        first, result = (2, 1) if node.op == "Loop" else (0, 0)
+        carried = len(node.inputs) - 2 if node.op == "Loop" else scan_counts(node)[0]
+        if index < carried and not _feeds_only(body.params[first + index], body, result + index):
             return False
         if not self.ctx.allow("unused-loop-output", node):
             return False
-        _drop_output(body, index + 1)
+        _drop_output(body, result + index)
         if index < carried:
             # what computed the carried value inside is dead now and takes the param's uses with it
             for inner in reversed(body.nodes):
                 if not any(v.has_uses for v in inner.outputs) and effect_of(inner) in ("pure", "random"):
                     body.nodes.remove(inner)
-            body.remove_param(body.params[index + 2])
+            body.remove_param(body.params[first + index])
             inputs = list(node.inputs)
-            del inputs[index + 2]
+            del inputs[first + index]
             node.set_inputs(inputs)
+        else:
+            for name in ("scan_output_axes", "scan_output_directions"):
+                if name in node.attrs:
+                    node.attrs[name] = _without(node.attrs[name], index - carried)
         del node.outputs[index]
         return True
+
+
+def _without(attr: Attr, index: int) -> Attr:
+    assert isinstance(attr, tuple)
+    return cast(Attr, (*attr[:index], *attr[index + 1 :]))
 
 
 def _drop_output(region: Region, index: int) -> None:

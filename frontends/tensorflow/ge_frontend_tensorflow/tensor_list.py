@@ -64,6 +64,8 @@ def set_item(c: Call, list: TensorList, index: Value, item: Value, grow: bool) -
     known = place.content
     if known is not None and dims.equal(known[0], list.length) is True and grow:
         return push_back(c, list, item)
+    if known == (0,) and dims.equal(list.length, 1) is True:
+        return list.written(c.unsqueeze(item, 0))  # nothing is left of what was there
     items = list.dense(c, item.shape)
     if grow:
         behind = b.Max([b.Sub(b.Add(place, 1), b.scalar(list.length)), 0])

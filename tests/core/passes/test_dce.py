@@ -1,4 +1,4 @@
-"""Dead code: nodes, results of If and Loop, captures, states, constants; effects and sizes keep nodes alive."""
+"""Dead code: nodes, results of If, Loop and Scan, captures, states, constants; effects and sizes keep nodes alive."""
 
 from __future__ import annotations
 
@@ -83,6 +83,27 @@ def test_carried_values_and_scans_that_nothing_reads_leave_a_loop() -> None:
     # the third carried value feeds the first; the second and the scan are gone
     assert len(loop.inputs) == 4 and len(loop.outputs) == 2
     assert [n.op for n in loop.regions["body"].nodes] == ["Identity", "Add", "Neg"]
+
+
+def test_states_and_stacked_results_that_nothing_reads_leave_a_scan() -> None:
+    def build(b: Builder) -> None:
+        x, dead = b.input("x", "float32", (N,)), b.input("dead", "float32", (N,))
+        rows = b.input("rows", "float32", (N, 3))
+        out = b.Scan(
+            [x, b.Exp(dead), x, rows], num_scan_inputs=1, scan_input_axes=[1],
+            scan_output_axes=[0, 1, 0], scan_output_directions=[1, 0, 1],
+            body=lambda r, kept, unread, feeds, row: [
+                r.Add(kept, feeds), r.Tanh(unread), r.Add(feeds, row), r.Exp(kept), r.Neg(row), r.Abs(row)
+            ],
+        )  # fmt: skip
+        b.outputs(out[0], out[4])
+
+    graph, _ = check(build, [normal(4), normal(4), normal(4, 3)], DeadCode())
+    scan = graph.nodes.first
+    assert scan is not None and ops(graph) == ["Scan"]
+    assert len(scan.inputs) == 3 and len(scan.outputs) == 3
+    assert scan.attrs["scan_output_axes"] == (1,) and scan.attrs["scan_output_directions"] == (0,)
+    assert [n.op for n in scan.regions["body"].nodes] == ["Add", "Add", "Neg"]
 
 
 def test_captures_without_readers_go() -> None:
