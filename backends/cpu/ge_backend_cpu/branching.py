@@ -66,6 +66,8 @@ def _is_readable(plan: ExecutionPlan, value: int) -> bool:
 class BranchingPlan(StraightPlan):
     """A plan with branches ready to run; several threads may call it at once."""
 
+    one_table = False
+
     def __init__(
         self,
         plan: ExecutionPlan,

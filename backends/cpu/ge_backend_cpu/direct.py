@@ -21,7 +21,14 @@ Call: TypeAlias = Callable[[Sequence[Any]], "list[Any] | None"]
 def direct_call(plan: StraightPlan) -> Call | None:
     """A function of the arguments that returns the outputs, or None where the arguments are not plain; None where
     the plan is one whose calls need more."""
-    if plan.fixed is None or plan.small is None or plan.plan.states or plan.poisons or plan.bound.packed:
+    if (
+        not plan.one_table
+        or plan.fixed is None
+        or plan.small is None
+        or plan.plan.states
+        or plan.poisons
+        or plan.bound.packed
+    ):
         return None
     shapes, placement, table = plan.fixed
     if not table.alone:

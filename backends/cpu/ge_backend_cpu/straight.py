@@ -143,7 +143,10 @@ class StraightPlan:
         small: shapes and element types of the outputs where all of them are small and in the caller's memory.
         bound: the bases that every call sets.
         poisons: whether memory is filled before every call.
+        one_table: whether the table that `prepare` gives is the whole of a call.
     """
+
+    one_table = True
 
     def __init__(
         self,

@@ -124,3 +124,28 @@ def test_direct_calls_after_a_fork() -> None:
         right = all(np.array_equal(model(x), x + x) for _ in range(20))
         os._exit(0 if right else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("size", [3, 576, 5000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_calls_of_fixed_shapes_take_the_branch(size: int, sign: int) -> None:
+    g = Graph()
+    b = Builder(g)
+    x, y = b.input("x", "float32", (size,)), b.input("y", "float32", (size,))
+    held = b.Mul(x, y)
+    condition = b.Greater(b.ReduceSum(x, keepdims=0), 0.0)
+    b.outputs(b.If(condition, then_branch=lambda t: [t.Mul(held, 2.0)], else_branch=lambda t: [held]), b.Neg(held))
+    model = ge_core.compile(g, options={"num_threads": 1})
+    rng = np.random.default_rng(size)
+    for _ in range(3):
+        one, two = np.abs(rng.standard_normal(size, np.float32)) * sign, rng.standard_normal(size, np.float32)
+        chosen, negative = model(one, two)
+        np.testing.assert_array_equal(chosen, one * two * (2 if sign > 0 else 1))
+        np.testing.assert_array_equal(negative, -(one * two))
+
+
+def test_arrays_that_begin_anywhere_are_taken() -> None:
+    model = ge_core.compile(doubled(), options={"num_threads": 1})
+    given = np.frombuffer(b"\0" + np.float32([1, 2, 3]).tobytes(), np.float32, offset=1)
+    assert not given.flags.aligned
+    np.testing.assert_array_equal(model(given), [2, 4, 6])
