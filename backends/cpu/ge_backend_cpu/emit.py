@@ -1,7 +1,7 @@
 """Building one kernel: the calling convention, structured loops, integers that fold, memory of every element type.
 
 Generators are width-generic: a value is a scalar (width 1) or a vector of `width` elements, by default the
-instruction set's lanes. Integers may be Python ints or i64 values; what is known now costs nothing at run time.
+instruction set's lanes.
 """
 
 from __future__ import annotations
@@ -9,32 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import Any, TypeAlias
 
 import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
+from ge_backend_cpu.integers import I64, Int, Integers, Truth, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import OK
 from ge_backend_cpu.splat import constant
 from ge_core.ir.dtype import DType
 
-I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
+I1, I8, I16, I32 = (ir.IntType(n) for n in (1, 8, 16, 32))
 HALF, FLOAT, DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 POINTER = ir.PointerType()
-
-Value: TypeAlias = Any
-"""An llvmlite value."""
-Int: TypeAlias = Any
-"""A Python int, or an i64 value."""
-Truth: TypeAlias = Any
-"""A Python bool, or an i1 value."""
-
-
-@lru_cache(maxsize=4096)
-def _integer(x: int) -> Value:
-    return ir.Constant(I64, x)
 
 
 def _reads(instruction: Value) -> Iterable[Value]:
@@ -84,7 +71,7 @@ class Loop:
         self.next: Sequence[Value] = values
 
 
-class Function:
+class Function(Integers):
     """One kernel under construction.
 
     Args:
@@ -111,13 +98,10 @@ class Function:
         set.add(self.function.attributes, '"no-builtins"')
         self._entry = self.function.append_basic_block("entry")
         self._first = self.function.append_basic_block("begin")
-        self.b = ir.IRBuilder(self._entry)
+        super().__init__(ir.IRBuilder(self._entry))
         words, bases, self.lo, self.hi = self.function.args
         words.add_attribute("noalias")
         bases.add_attribute("noalias")
-        self._made: dict[tuple[Any, ...], Value] = {}
-        self._place: Value = None
-        self._linear: dict[Value, tuple[str, Value, int]] = {}
         self.operands: list[Value] = []
         for k in range(operands):
             base = self.b.load(self._at(bases, self._word(words, 2 * k), POINTER), typ=POINTER)
@@ -140,16 +124,6 @@ class Function:
             self.b.branch(self._first)
         self._leave_out_unused()
 
-    def _once(self, name: str, x: Any, y: Any, make: Callable[[], Value]) -> Value:
-        """What `make` computes from x and y alone; one copy of it in a block: LLVM's time grows with its input."""
-        if self.b.block is not self._place:
-            self._place, self._made = self.b.block, {}
-        key = (name, x, y)
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = make()
-        return found
-
     def _leave_out_unused(self) -> None:
         """Remove sums and products that only addresses were made of (see `at`)."""
         uses = Counter(
@@ -165,89 +139,6 @@ class Function:
                 uses.subtract(value.operands)
         for block in self.function.blocks:
             block.instructions = [i for i in block.instructions if i not in unused]
-
-    # Integers
-
-    def i(self, x: Int) -> Value:
-        """An integer as an i64 value."""
-        return _integer(x) if isinstance(x, int) else x
-
-    def add(self, x: Int, y: Int) -> Int:
-        if isinstance(x, int) and isinstance(y, int):
-            return x + y
-        if isinstance(y, int) and y == 0:
-            return x
-        if isinstance(x, int) and x == 0:
-            return y
-        if isinstance(x, int):
-            x, y = y, x
-        found = self._once("add", x, y, lambda: self.b.add(self.i(x), self.i(y), flags=("nsw",)))
-        if isinstance(y, int):
-            self._linear[found] = "add", x, y
-        return found
-
-    def sub(self, x: Int, y: Int) -> Int:
-        if isinstance(x, int) and isinstance(y, int):
-            return x - y
-        if isinstance(y, int) and y == 0:
-            return x
-        return self._once("sub", x, y, lambda: self.b.sub(self.i(x), self.i(y), flags=("nsw",)))
-
-    def mul(self, x: Int, y: Int) -> Int:
-        if isinstance(x, int) and isinstance(y, int):
-            return x * y
-        for a, other in ((x, y), (y, x)):
-            if isinstance(a, int) and a in (0, 1):
-                return other if a else 0
-        if isinstance(x, int):
-            x, y = y, x
-        if isinstance(y, int) and x in self._linear and self._linear[x][0] == "mul":
-            _, x, before = self._linear[x]
-            y *= before
-        found = self._once("mul", x, y, lambda: self.b.mul(self.i(x), self.i(y), flags=("nsw",)))
-        if isinstance(y, int):
-            self._linear[found] = "mul", x, y
-        return found
-
-    def div(self, x: Int, y: Int) -> Int:
-        """x // y for x >= 0 and y > 0."""
-        if isinstance(x, int) and isinstance(y, int):
-            return x // y
-        if isinstance(y, int) and y == 1:
-            return x
-        return self._once("div", x, y, lambda: self.b.udiv(self.i(x), self.i(y)))
-
-    def rem(self, x: Int, y: Int) -> Int:
-        """x % y for x >= 0 and y > 0."""
-        if isinstance(x, int) and isinstance(y, int):
-            return x % y
-        return 0 if isinstance(y, int) and y == 1 else self.b.urem(self.i(x), self.i(y))
-
-    def ceildiv(self, x: Int, y: Int) -> Int:
-        """x / y rounded up, for x >= 0 and y > 0."""
-        return self.div(self.add(x, self.sub(y, 1)), y)
-
-    def minimum(self, x: Int, y: Int) -> Int:
-        if isinstance(x, int) and isinstance(y, int):
-            return min(x, y)
-        return self.b.select(self.lt(x, y), self.i(x), self.i(y))
-
-    def maximum(self, x: Int, y: Int) -> Int:
-        if isinstance(x, int) and isinstance(y, int):
-            return max(x, y)
-        return self.b.select(self.lt(x, y), self.i(y), self.i(x))
-
-    def compare(self, sign: str, x: Int, y: Int) -> Truth:
-        """x `sign` y, signed; a Python bool when both are known."""
-        if isinstance(x, int) and isinstance(y, int):
-            return {"<": x < y, "<=": x <= y, "==": x == y, "!=": x != y, ">": x > y, ">=": x >= y}[sign]
-        return self.b.icmp_signed(sign, self.i(x), self.i(y))
-
-    def lt(self, x: Int, y: Int) -> Truth:
-        return self.compare("<", x, y)
-
-    def eq(self, x: Int, y: Int) -> Truth:
-        return self.compare("==", x, y)
 
     # Control
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from ge_backend_cpu.emit import I64, Function, Int, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import I64, Int, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
 from ge_backend_cpu.vmath import Primitives

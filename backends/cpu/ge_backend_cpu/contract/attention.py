@@ -17,7 +17,8 @@ from typing import Any
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.micro import Run
 from ge_backend_cpu.contract.tile import MANY, PANEL, shapes
-from ge_backend_cpu.emit import FLOAT, I32, Function, Value, constant
+from ge_backend_cpu.emit import FLOAT, I32, Function, constant
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family
 from ge_backend_cpu.vmath.single import Single

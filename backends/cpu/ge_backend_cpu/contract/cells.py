@@ -9,7 +9,8 @@ from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.micro import Run
 from ge_backend_cpu.contract.recurrent import FAMILY, Recurrent
 from ge_backend_cpu.contract.tile import PANEL, SKINNY, shapes
-from ge_backend_cpu.emit import Function, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
 from ge_backend_cpu.vmath import kit

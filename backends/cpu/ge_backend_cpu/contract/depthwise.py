@@ -18,7 +18,8 @@ import numpy as np
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.epilogue import Epilogue
 from ge_backend_cpu.contract.finish import Finish, Place
-from ge_backend_cpu.emit import Function, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family, recipe
 from ge_core.ir.dims import Size

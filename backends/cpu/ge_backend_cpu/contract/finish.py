@@ -8,7 +8,8 @@ from typing import Any
 
 from ge_backend_cpu import convert
 from ge_backend_cpu.contract.epilogue import Epilogue, Tree
-from ge_backend_cpu.emit import Function, Value, constant, vector, width_of
+from ge_backend_cpu.emit import Function, constant, vector, width_of
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import TESTS, Primitives, cast
 from ge_backend_cpu.vmath.base import float_constant
 from ge_core.errors import BackendError

@@ -16,7 +16,8 @@ from ge_backend_cpu.contract.micro import LINE, Run, balanced, fetched_bytes, ti
 from ge_backend_cpu.contract.product import FAMILY, MOST_ROWS, Product
 from ge_backend_cpu.contract.tile import PANEL, Shape, shapes
 from ge_backend_cpu.contract.walk import Row, at_tap, over_taps, rows_of
-from ge_backend_cpu.emit import Function, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
 from ge_core.ir.dtype import DType, uint8

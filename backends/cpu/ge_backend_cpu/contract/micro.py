@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.tile import PANEL
-from ge_backend_cpu.emit import Function, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import Value
 from ge_core.ir.dtype import DType, uint8
 
 UNROLL = 4

@@ -16,7 +16,8 @@ import numpy as np
 from ge_backend_cpu.contract.tile import PANEL
 from ge_backend_cpu.contract.transpose import transposed
 from ge_backend_cpu.convert import compute_type
-from ge_backend_cpu.emit import Function, Value, constant
+from ge_backend_cpu.emit import Function, constant
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family, recipe
 from ge_backend_cpu.vmath import cast

@@ -15,7 +15,8 @@ import numpy as np
 
 from ge_backend_cpu.contract.pad import Bordered, Pad
 from ge_backend_cpu.contract.pairs import pair_panels
-from ge_backend_cpu.emit import I16, Function, Value, constant, vector, width_of
+from ge_backend_cpu.emit import I16, Function, constant, vector, width_of
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family, recipe
 from ge_core.ir.dims import Size

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ge_backend_cpu.convert import compute_type
-from ge_backend_cpu.emit import Function, Value, constant, vector
+from ge_backend_cpu.emit import Function, constant, vector
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family
 from ge_backend_cpu.vmath import Primitives

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ge_backend_cpu.contract.product import Product
-from ge_backend_cpu.emit import Function, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import Value
 from ge_core.ir.dtype import DType
 
 

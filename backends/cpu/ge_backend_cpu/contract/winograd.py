@@ -21,7 +21,8 @@ from ge_backend_cpu.contract.finish import Finish, Place
 from ge_backend_cpu.contract.micro import Run, balanced, tile_at
 from ge_backend_cpu.contract.tile import MANY, PANEL, Shape, shapes
 from ge_backend_cpu.contract.winograd_forms import Form
-from ge_backend_cpu.emit import Function, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family
 from ge_core.ir.dims import Size

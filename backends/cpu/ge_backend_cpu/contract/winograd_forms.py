@@ -17,7 +17,8 @@ import numpy as np
 
 from ge_backend_cpu.contract.pack import panels
 from ge_backend_cpu.contract.pieces import MOST, multiplied
-from ge_backend_cpu.emit import FLOAT, Function, Value, constant
+from ge_backend_cpu.emit import FLOAT, Function, constant
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.kernel import recipe
 from ge_backend_cpu.vmath.base import float_constant
 

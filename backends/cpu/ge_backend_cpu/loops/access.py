@@ -11,7 +11,8 @@ from typing import Any
 import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import I1, I32, POINTER, Function, Int, Value, constant, mangled, vector, width_of
+from ge_backend_cpu.emit import I1, I32, POINTER, Function, constant, mangled, vector, width_of
+from ge_backend_cpu.integers import Int, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.loops import reducing, staging
 from ge_backend_cpu.loops.program import Let, Number, Program, Stage, Store

@@ -14,7 +14,8 @@ from typing import Any
 import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import I64, Int, Value, constant, width_of
+from ge_backend_cpu.emit import constant, width_of
+from ge_backend_cpu.integers import I64, Int, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import INDEX_OUT_OF_RANGE, family
 from ge_backend_cpu.loops import reducing

@@ -8,7 +8,8 @@ from typing import TypeAlias
 import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import I64, Function, Value, constant, vector
+from ge_backend_cpu.emit import Function, constant, vector
+from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.vmath import Primitives
 from ge_backend_cpu.vmath.base import float_constant
 from ge_core.ir.dtype import DType

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import I32, Function, Int, Value, constant, mangled, vector
+from ge_backend_cpu.emit import I32, Function, constant, mangled, vector
+from ge_backend_cpu.integers import Int, Value
 from ge_core.ir.dtype import DType
 
 LINE = 64

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import I64, Function, Value
+from ge_backend_cpu.emit import Function
+from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.loops.expr import compute_kind
 from ge_backend_cpu.vmath import Primitives

@@ -7,7 +7,8 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from ge_backend_cpu.emit import I1, I32, I64, Function, Value, constant, vector
+from ge_backend_cpu.emit import I1, I32, Function, constant, vector
+from ge_backend_cpu.integers import I64, Value
 
 
 class Kit:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from ge_backend_cpu.emit import DOUBLE, I32, Function, Value, constant, vector
+from ge_backend_cpu.emit import DOUBLE, I32, Function, constant, vector
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import coefficients as table
 from ge_backend_cpu.vmath import huge_angle, power
 from ge_backend_cpu.vmath.base import Kit

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import llvmlite.ir as ir
 
-from ge_backend_cpu.emit import DOUBLE, I32, I64, Function, Value
+from ge_backend_cpu.emit import DOUBLE, I32, Function
+from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.vmath.coefficients import TWO_OVER_PI
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import llvmlite.ir as ir
 
-from ge_backend_cpu.emit import DOUBLE, FLOAT, I32, Function, Value, constant, vector, width_of
+from ge_backend_cpu.emit import DOUBLE, FLOAT, I32, Function, constant, vector, width_of
+from ge_backend_cpu.integers import Value
 
 Guard = Callable[[Value], None]
 """Told where a divisor is zero: an i1 (or a vector of them)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ge_backend_cpu.emit import Value
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import coefficients as table
 from ge_backend_cpu.vmath.base import Kit
 

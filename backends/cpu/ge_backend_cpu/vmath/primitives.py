@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import I16, I32, I64, Function, Value, constant, vector, width_of
+from ge_backend_cpu.emit import I16, I32, Function, constant, vector, width_of
+from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.kernel import DIVISION_BY_ZERO
 from ge_backend_cpu.vmath import remainder
 from ge_backend_cpu.vmath.base import Kit

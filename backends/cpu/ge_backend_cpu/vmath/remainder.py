@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ge_backend_cpu.emit import DOUBLE, Value
+from ge_backend_cpu.emit import DOUBLE
+from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath.base import Kit
 from ge_backend_cpu.vmath.double import Double
 
