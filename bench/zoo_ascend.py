@@ -300,7 +300,8 @@ def _range(graph: Any, arrays: Sequence[Any]) -> str:
 
     from ge_core.ir.dtype import float16
 
-    return beyond_range(graph, [np.array(a) for a in arrays], float16)
+    found = beyond_range(graph, [np.array(a) for a in arrays], float16)
+    return re.sub(r" at \S*/site-packages/", " at ", found)  # where the packages lie is this machine's affair
 
 
 def _sizes(graph: Any, arrays: Sequence[Any]) -> dict[str, int]:

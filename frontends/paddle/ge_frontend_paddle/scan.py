@@ -17,10 +17,10 @@ from .registry import find
 STRUCTURE = frozenset({"data", "feed", "fetch", "builtin.parameter", "builtin.shadow_output", "cf.yield"})
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-# Lines of these are not the user's: Paddle, what Paddle writes while it rewrites Python, and ge.
-_NOT_THE_MODEL = re.compile(
-    r"(site|dist)-packages/paddle/|/python/paddle/|to_static_tmp|/ge_core/|/ge_frontend_paddle/"
-)
+# Lines of these are not the user's: Paddle, and what Paddle writes while it rewrites Python.
+_NOT_THE_MODEL = re.compile(r"(site|dist)-packages/paddle/|/python/paddle/|to_static_tmp")
+# What called this frontend is outside of the model.
+_CALLS_THE_MODEL = "/ge_frontend_paddle/"
 
 
 def unknown_operators(program: Program) -> list[Unsupported]:
@@ -40,6 +40,8 @@ def location(op: Operator) -> Location:
 
 def _source(stack: Sequence[str]) -> tuple[str, int]:
     for text in reversed(stack):
+        if _CALLS_THE_MODEL in text:
+            break
         place = _frame(text)
         if place is not None:
             return place

@@ -387,8 +387,10 @@ class _Places(Mapping[str, tuple[str, int]]):
 
 
 def _users_place(frames: Any) -> tuple[str, int] | None:
-    """File and line of the innermost frame that is no library's."""
+    """File and line of the innermost frame that is no library's; what called this frontend is outside of the model."""
     for frame in reversed(frames):
+        if "ge_frontend_tensorflow" in frame.filename:
+            break
         if not _is_framework(frame.filename):
             return frame.filename, frame.lineno
     return None
@@ -397,4 +399,4 @@ def _users_place(frames: Any) -> tuple[str, int] | None:
 @lru_cache(maxsize=4096)
 def _is_framework(file: str) -> bool:
     parts = file.replace(os.sep, "/").split("/")
-    return "site-packages" in parts or "ge_frontend_tensorflow" in parts or file.startswith("<")
+    return "site-packages" in parts or file.startswith("<")

@@ -65,7 +65,8 @@ def _run(feed: dict[str, Any], model: onnx.ModelProto | str) -> list[Any] | str:
     try:
         return run_ort(model, {name: x for name, x in feed.items() if x is not None})
     except Exception as error:  # noqa: BLE001  ONNX Runtime's errors have no common class
-        return str(error)[:200]
+        said = str(error)
+        return (said.replace(model, Path(model).name) if isinstance(model, str) else said)[:200]
 
 
 def _same(got: Any, want: Any) -> bool:

@@ -166,3 +166,10 @@ def test_infinite_attributes() -> None:
 
     for model in (norms, masked):
         check(model, [spec(2, 3)], [f32(2, 3)])
+
+
+def test_what_called_the_import_is_no_place_in_the_model() -> None:
+    net = paddle.vision.models.LeNet()  # all of its lines are Paddle's
+    net.eval()
+    graph = ge_core.import_model(net, [spec(1, 1, 28, 28)], framework="paddle")
+    assert {(node.loc.file, node.loc.line) for node in graph.nodes} == {("", 0)}

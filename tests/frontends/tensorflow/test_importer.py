@@ -172,6 +172,12 @@ def test_each_name_scope_has_a_line_of_its_own():
     assert (places["Relu"].line, places["Tanh"].line) == (first + 2, first + 4)
 
 
+def test_what_called_the_import_is_no_place_in_the_model():
+    net = keras.Sequential([L.Input((8,)), L.Dense(4, activation="gelu")])  # all of its lines are Keras'
+    graph = ge_core.import_model(net, framework="tensorflow")
+    assert {(node.loc.file, node.loc.line) for node in walk(graph)} == {("", 0)}
+
+
 def test_errors_of_operators_that_become_no_nodes_name_the_line():
     with pytest.raises(UnsupportedError, match="element type string") as caught:
         import_model(tf.function(lambda x: (x, tf.constant("text"))), [X])
