@@ -34,7 +34,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "zoo_ascend.json"
 LISTS = ("torch", "tensorflow", "paddle", "mindspore", "onnx")
-SECONDS_ALLOWED = 300
+SECONDS_ALLOWED = 900
 TOGETHER = 12
 """Models that one process runs, so that a framework is imported once for all of them."""
 TARGETS = {"ascend910b": "must_keep_origin_dtype", "ascend310p": "force_fp16"}

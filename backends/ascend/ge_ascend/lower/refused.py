@@ -6,7 +6,7 @@ from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
 
-_NUMBERS = "CANN's generators give other numbers than the model's", "pass the random numbers as an input"
+_NUMBERS = "its numbers are left open, so that no target could agree with another", "use ge.Random with a seed"
 _SEQUENCE = "sequences live on the host", "return the tensors one by one, or stack them"
 
 REASONS: dict[str, tuple[str, str]] = {
