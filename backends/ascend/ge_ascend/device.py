@@ -64,7 +64,13 @@ class ChipFigures:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One operator: seconds, and what bounds it."""
+    """One operator: seconds of all its runs, and what bounds it.
+
+    Attributes:
+        operations, bytes: of one run.
+        fused: whether it is part of the kernel before it.
+        runs: how often it runs in a call of the model: the rounds of the loops around it.
+    """
 
     op: Op
     seconds: float
@@ -72,6 +78,7 @@ class Estimate:
     operations: float
     bytes: float
     fused: bool = False
+    runs: int = 1
 
 
 @dataclass
@@ -81,6 +88,7 @@ class ModelEstimate:
     Attributes:
         weights, activations: bytes; activations is the largest sum of live results in the order of the file.
         cached: whether the activations stay in the second-level cache.
+        open_loops: loops whose number of rounds is found out by running them; one round of each is counted.
     """
 
     chip: ChipFigures
@@ -89,6 +97,7 @@ class ModelEstimate:
     activations: int = 0
     unfused: float = 0.0
     cached: bool = False
+    open_loops: int = 0
 
     @property
     def seconds(self) -> float:
@@ -129,7 +138,7 @@ def estimate(
     fusion: bool = True,
     reuse: bool = True,
 ) -> ModelEstimate:
-    """Estimate a program: of an If the costlier branch counts, of a loop one round.
+    """Estimate a program: of an If the costlier branch counts, of a loop its rounds where their number is known.
 
     Args:
         sizes: values of symbols; others take the least that is allowed, at least 1.
@@ -139,26 +148,45 @@ def estimate(
     """
     result = ModelEstimate(chip)
     env = dict(sizes or {})
-    result.activations = _live(program, env)
-    result.cached = reuse and result.activations <= chip.cache
     nets = {net.name: net for net in program.nets}
+    result.activations = _live(program.root, nets, env)
+    result.cached = reuse and result.activations <= chip.cache
     result.weights = sum(_bytes(op.outs[0].value.type, env) for op in program.ops() if op.type in _WEIGHTS)
+    rounds = {op: _rounds(op, nets, env) for op in program.ops() if op.type == "While"}
+    result.open_loops = sum(count is None for count in rounds.values())
 
-    def rows(net: Net, fused: bool) -> list[Estimate]:
+    def rows(net: Net, fused: bool, runs: int) -> list[Estimate]:
         readers = Counter(out for op in net.ops for _, out in op.inputs)
         found: list[Estimate] = []
         for op in net.ops:
-            inner = [rows(nets[name], fused) for name in op.graphs]
+            count = rounds.get(op)
+            inner = [rows(nets[name], fused, runs if count is None else runs * count) for name in op.graphs]
             if op.type == "If":
                 inner = [max(inner, key=_seconds)]
             if op.type not in NO_KERNEL and not _folded(op):
-                found.append(_row(op, chip, env, joined=fused and _joins(op, readers), cached=result.cached))
+                joined = fused and _joins(op, readers)
+                found.append(_row(op, chip, env, joined=joined, cached=result.cached, runs=runs))
             found += [row for branch in inner for row in branch]
         return found
 
-    result.rows = rows(program.root, fusion)
-    result.unfused = _seconds(rows(program.root, False))
+    result.rows = rows(program.root, fusion, 1)
+    result.unfused = _seconds(rows(program.root, False, 1))
     return result
+
+
+def _rounds(loop: Op, nets: Mapping[str, Net], env: Mapping[str, int]) -> int | None:
+    """The rounds of a loop that counts from 0 to a bound, the most where something else may end it before."""
+    (check,) = nets[loop.graphs[0]].outputs
+    tests = [check.op]
+    if check.op.type == "LogicalAnd":
+        tests = [out.op for _, out in check.op.inputs]
+    for test in tests:
+        places = [out.op.attrs.get("_parent_node_index") for _, out in test.inputs]
+        if test.type == "Less" and places[0] == 0 and isinstance(places[1], int):
+            first, bound = (loop.inputs[place][1].value.content for place in (0, places[1]))
+            if first == (0,) and bound is not None and len(bound) == 1:
+                return _size(bound[0], env)
+    return None
 
 
 _WEIGHTS = frozenset({"Const", "FileConstant"})
@@ -187,11 +215,12 @@ _FUSABLE = frozenset(
 )  # fmt: skip
 
 
-def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cached: bool) -> Estimate:
-    fed = [out for _, out in (op.inputs[1:] if joined else op.inputs)]
+def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cached: bool, runs: int) -> Estimate:
+    # control flow hands tensors on without moving them
+    fed = [] if op.graphs else [out for _, out in (op.inputs[1:] if joined else op.inputs)]
     weights = sum(_bytes(out.value.type, env) for out in fed if out.op.type in _WEIGHTS)
     read = sum(_bytes(out.value.type, env) for out in fed) - weights
-    written = 0 if joined else sum(_bytes(out.value.type, env) for out in op.outs)
+    written = 0 if joined or op.graphs else sum(_bytes(out.value.type, env) for out in op.outs)
     moved = float(weights + read + written)
     memory = moved / chip.memory_bandwidth
     if cached:
@@ -202,7 +231,7 @@ def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cac
         operations = _matrix_operations(op, env)
         first = op.inputs[1 if op.type.endswith("Transpose") else 0][1].value.type
         speed = chip.cube(first.dtype.name if isinstance(first, TensorType) else "float16")
-    elif isinstance(kind, TensorType):
+    elif isinstance(kind, TensorType) and not op.graphs:
         elements = max([_elements(kind, env), *(_elements(o.value.type, env) for _, o in op.inputs)])
         wide = 2 if kind.dtype.bits == 32 else 1
         operations = float(elements * _POINTWISE_COST.get(op.type, 1) * wide)
@@ -210,7 +239,7 @@ def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cac
     launch = 0.0 if joined else chip.launch
     seconds = max(compute, memory, launch)
     bound: Bound = "compute" if seconds == compute else "memory" if seconds == memory else "launch"
-    return Estimate(op, seconds, bound, operations, moved, joined)
+    return Estimate(op, seconds * runs, bound, operations, moved, joined, runs)
 
 
 def _folded(op: Op) -> bool:
@@ -277,9 +306,12 @@ def _bytes(kind: object, env: Mapping[str, int]) -> int:
     return kind.dtype.nbytes(_elements(kind, env)) if isinstance(kind, TensorType) else 0
 
 
-def _live(program: Program, env: Mapping[str, int]) -> int:
-    """The largest sum of results that are still needed, operator by operator; views share their source."""
-    order = program.root.ops
+def _live(net: Net, nets: Mapping[str, Net], env: Mapping[str, int]) -> int:
+    """The largest sum of results that are still needed, operator by operator; views share their source.
+
+    While a graph inside of an operator runs, its own results live beside those around it.
+    """
+    order = net.ops
     last: dict[int, int] = {}
     home: dict[int, int] = {}
     for at, op in enumerate(order):
@@ -289,14 +321,15 @@ def _live(program: Program, env: Mapping[str, int]) -> int:
             home[id(op)] = id(op)
         for _, out in op.inputs:
             last[home[id(out.op)]] = at
-    for out in program.root.outputs:
+    for out in net.outputs:
         last[home[id(out.op)]] = len(order)
     live, peak, ends = 0, 0, dict[int, int]()
     for at, op in enumerate(order):
         if op.type not in NO_KERNEL:
+            inside = max((_live(nets[name], nets, env) for name in op.graphs), default=0)
             size = sum(_bytes(out.value.type, env) for out in op.outs)
             live += size
-            peak = max(peak, live)
+            peak = max(peak, live + inside)
             until = last.get(id(op), at)
             ends[until] = ends.get(until, 0) + size
         live -= ends.pop(at, 0)
@@ -309,19 +342,21 @@ def describe(found: ModelEstimate, *, most: int = 15) -> str:
     by_type: dict[str, list[float]] = {}
     for row in found.rows:
         entry = by_type.setdefault(row.op.type, [0, 0.0])
-        entry[0] += 1
+        entry[0] += row.runs
         entry[1] += row.seconds
-    joined = sum(row.fused for row in found.rows)
+    runs, joined = sum(row.runs for row in found.rows), sum(row.runs for row in found.rows if row.fused)
     title = f"estimate for {chip.name} from public figures (not measured)"
     where = "they stay in the second-level cache" if found.cached else "they go through memory"
     lines = [
         f"{title}: {1e3 * found.seconds:.3f} ms, bound by {found.bound}",
-        f"  without fusion {1e3 * found.unfused:.3f} ms; {len(found.rows)} kernels, {joined} of them part of another",
+        f"  without fusion {1e3 * found.unfused:.3f} ms; {runs} kernels, {joined} of them part of another",
         f"  weights {found.weights / 2**20:.1f} MiB, activations {found.activations / 2**20:.1f} MiB at most, {where}",
         "  a lower bound: every kernel at the peak of its unit, in blocks of 16 on the cube unit",
         f"  peak {max(chip.peak.values()) / 1e12:.0f} T operations/s, memory {chip.memory_bandwidth / 1e9:.0f} GB/s",
         "  operators by time:",
     ]
+    if found.open_loops:
+        lines.insert(-1, f"  {found.open_loops} loops whose rounds are not known count with one round each")
     for type, (count, seconds) in sorted(by_type.items(), key=lambda item: -item[1][1])[:most]:
         lines.append(f"    {type:24s} {int(count):5d}  {1e3 * seconds:9.3f} ms")
     lines.append("  slowest:")

@@ -17,7 +17,7 @@ import ge_core
 from ge_core.cli.app import build
 from ge_core.cli.exit_codes import ExitCode
 from ge_core.errors import BackendError, InputError, OptionError
-from ge_core.ir import Builder, Graph, Location, symbol
+from ge_core.ir import Builder, Graph, Location, Value, symbol
 from ge_core.ir.constant import Constant
 from tests.backends.ascend.roundtrip import graph_of, lowered
 
@@ -200,6 +200,34 @@ def test_the_costlier_branch_counts() -> None:
     found = estimate(lowered(graph).program, figures("ascend910b"), fusion=False)
     types = [row.op.type for row in found.rows]
     assert {"Exp", "Tanh", "SoftmaxV2"} <= set(types) and "Neg" not in types
+
+
+@pytest.mark.parametrize("trip", [7, None, "n"])
+def test_the_rounds_of_a_loop_count(trip: int | str | None) -> None:
+    def build(b: Builder, x: Value) -> object:
+        def body(r: Builder, i: Value, go: Value, y: Value) -> list[Value]:
+            total = r.ReduceSum(y, keepdims=0)
+            return [r.Less(total, np.float32(9)) if trip is None else go, r.Exp(y)]
+
+        size = b.Reshape(b.Shape(x), b.constant(np.zeros(0, np.int64)))
+        rounds = None if trip is None else size if trip == "n" else b.constant(np.int64(7))
+        return b.Loop(rounds, True, [x], body=body)
+
+    graph = graph_of(build, ("float32", ("n",)))
+    found = estimate(lowered(graph).program, figures("ascend910b"), {"n": 40})
+    exp = next(row for row in found.rows if row.op.type == "Exp")
+    assert exp.runs == {7: 7, "n": 40, None: 1}[trip] and found.open_loops == (trip is None)
+    assert exp.seconds == pytest.approx(exp.runs * figures("ascend910b").launch)
+
+
+def test_results_inside_of_a_branch_live_beside_those_around_it() -> None:
+    def build(b: Builder, take: Value, x: Value) -> object:
+        wide = b.Exp(x)
+        found = b.If(take, then_branch=lambda r: [r.Tanh(r.Neg(wide))], else_branch=lambda r: [r.Neg(wide)])
+        return b.Add(found, wide)
+
+    graph = graph_of(build, ("bool", ()), ("float32", (1000,)))
+    assert estimate(lowered(graph).program, figures("ascend910b")).activations == 4 * 4000
 
 
 def test_activations_that_fit_stay_in_the_cache() -> None:

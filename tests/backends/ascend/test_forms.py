@@ -263,7 +263,7 @@ def test_deformable_convolutions_sample_and_multiply(attrs: dict[str, object], m
         {"scan_input_axes": [1], "scan_output_axes": [1, 0]},
     ],
 )
-@pytest.mark.parametrize("rounds", ["n", 70])
+@pytest.mark.parametrize("rounds", ["n", 700])
 def test_scans_of_many_rounds_are_loops(attrs: dict[str, list[int]], rounds: object) -> None:
     def build(b: Builder, x: Value, first: Value, shift: Value) -> list[Value]:
         def body(r: Builder, total: Value, row: Value) -> list[Value]:

@@ -1,4 +1,4 @@
-"""Scan: unrolled where it has few rounds, else a While loop."""
+"""Scan: unrolled where that makes few operators, else a While loop."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import int64
 from ge_core.ir.graph import Value, constant_of
+from ge_core.ir.traverse import walk
 
-_MOST_COPIES = 64
-"""Rounds that are unrolled at most: each is a copy of the body."""
+_MOST_COPIED = 2048
+"""Nodes that unrolling makes at most. A round costs fewer starts without the loop around it, and all sizes are known,
+but each copy is compiled apart."""
 
 
 @lowering("Scan")
 def scan(c: LowerCall) -> list[Out]:
-    """Unrolled: each round is the body once more; While for many rounds, or a number known at run time only."""
+    """Unrolled: each round is the body once more; While for many of them, or a number known at run time only."""
     count = c.attr("num_scan_inputs")
     values = [v for v in c.node.inputs if v is not None]
     carried, scanned = values[: len(values) - count], values[len(values) - count :]
     axes = c.attr("scan_input_axes") or (0,) * count
     backwards = c.attr("scan_input_directions") or (0,) * count
     rounds = scanned[0].shape[axes[0] % scanned[0].rank]
-    if not isinstance(rounds, int) or rounds > _MOST_COPIES:
-        return _as_while(c, rounds, carried, scanned)
     region = c.node.regions["body"]
+    if not isinstance(rounds, int) or rounds * sum(1 for _ in walk(region)) > _MOST_COPIED:
+        return _as_while(c, rounds, carried, scanned)
     state = [c.taken(v) for v in carried]
     rows: list[list[Out]] = [[] for _ in region.outputs[len(carried) :]]
     for i in range(rounds):
@@ -60,7 +62,7 @@ def _stacked(c: LowerCall, row: list[Out], axis: int, backwards: int) -> Out:
 
 
 def _as_while(c: LowerCall, rounds: Size, carried: Sequence[Value], scanned: Sequence[Value]) -> list[Out]:
-    """While over (i, carried..., collected..., rounds, scanned..., feeds...): what is collected grows by one row."""
+    """While over (i, carried..., collected..., rounds, scanned..., feeds...): a round writes its rows in place."""
     c.note("unconfirmed", "Scan as While, which no official plugin does for ONNX")
     region = c.node.regions["body"]
     feeds = feeds_of(c, [region])
@@ -68,7 +70,7 @@ def _as_while(c: LowerCall, rounds: Size, carried: Sequence[Value], scanned: Seq
     in_axes, in_back = (c.attr(f"scan_input_{name}") or (0,) * len(scanned) for name in ("axes", "directions"))
     out_axes, out_back = (c.attr(f"scan_output_{name}") or (0,) * len(scans) for name in ("axes", "directions"))
     first: list[Out] = [c.const(0, int64), *(c.engine.value(c.scope, v, crossing(c, v)) for v in carried)]
-    first += [c.op("Fill", c.ints([0, *scan.shape]), c.const(0, crossing(c, scan))) for scan in scans]
+    first += [c.op("Fill", c.ints([rounds, *scan.shape]), c.const(0, crossing(c, scan))) for scan in scans]
     fixed = len(first)
     first += [c.scalar(rounds), *(c.engine.value(c.scope, v, crossing(c, v)) for v in scanned), *feeds.outs]
     stem = c.node.outputs[0].name if c.node.outputs else "scan"
@@ -81,24 +83,27 @@ def _as_while(c: LowerCall, rounds: Size, carried: Sequence[Value], scanned: Seq
 
     def step(b: Builder, arguments: Sequence[Value]) -> list[Value]:
         scope, outs = names[1].begin(b, arguments)
-        one = small(scope, np.int64(1))
-        (last,) = emit(scope, "Sub", [outs[fixed], one], {})
+        one, place = small(scope, np.int64(1)), small(scope, np.array([1, 1]))
+        mirrored = outs[0]
+        if any((*in_back, *out_back)):
+            (last,) = emit(scope, "Sub", [outs[fixed], one], {})
+            (mirrored,) = emit(scope, "Sub", [last, outs[0]], {})
         parts = []
         for value, out, axis, back in zip(scanned, outs[fixed + 1 :], in_axes, in_back, strict=False):
-            at = emit(scope, "Sub", [last, outs[0]], {})[0] if back else outs[0]
+            at = mirrored if back else outs[0]
             parts.append(emit(scope, "GatherV2", [out, at, small(scope, np.int64(axis % value.rank))], {})[0])
         for param, out in zip(region.params, [*outs[1 : 1 + len(carried)], *parts], strict=True):
             scope.bind(param, out)
         bind_feeds(scope, region, feeds, outs[fixed + 1 + len(scanned) :])
         c.engine.block(scope, region)
         found = results_of(c, scope, region)
-        grown = []
+        written = []
         for old, row, back in zip(outs[1 + len(carried) : fixed], found[len(carried) :], out_back, strict=True):
             (single,) = emit(scope, "Unsqueeze", [row], {"axes": [0]})
-            both = [single, old] if back else [old, single]
-            grown.append(emit(scope, "ConcatV2", [both, small(scope, np.int32(0))], {"N": 2})[0])
+            (index,) = emit(scope, "Reshape", [mirrored if back else outs[0], place], {})
+            written.append(emit(scope, "TensorScatterUpdate", [old, index, single], {})[0])
         (after,) = emit(scope, "Add", [outs[0], one], {})
-        return names[1].end([after, *found[: len(carried)], *grown, *outs[fixed:]])
+        return names[1].end([after, *found[: len(carried)], *written, *outs[fixed:]])
 
     results = emit(
         c.scope, "While", [first], {}, count=len(first), graphs=[g.name for g in names], branches=[check, step]
@@ -108,6 +113,5 @@ def _as_while(c: LowerCall, rounds: Size, carried: Sequence[Value], scanned: Seq
     for row, scan, axis in rows:
         place, rank = axis % (scan.rank + 1), scan.rank + 1
         order = [*range(1, place + 1), 0, *range(place + 1, rank)]
-        sized = c.op("Reshape", row, c.ints([rounds, *scan.shape]))
-        collected.append(sized if place == 0 else c.transpose(sized, order))
+        collected.append(row if place == 0 else c.transpose(row, order))
     return [*results[1 : 1 + len(carried)], *collected]
