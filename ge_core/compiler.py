@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -140,11 +140,22 @@ def compile_entries(
         BackendError: the target cannot compile them.
         PassError, PlanError: a pass or the planner failed.
     """
+    from ge_core import model_cache  # it opens files, of which this module knows nothing
+
     watch = watch or Stopwatch()
     backend = request.plugin.backend()
     info = target_info(backend, request.target)
+    with watch.phase("look up"):
+        place = model_cache.lookup(sources, request)
+        kept = place.path() if place is not None and place.is_hopeful else None
+        known = None if kept is None else _kept(kept, sources, request)
+    if known is not None:
+        known.report.seconds = dict(watch.seconds)
+        return known
     if isinstance(backend, Prepares):
         backend.prepare([source.graph for source in sources.values()], request.target, request.backend_options)
+    if place is not None and kept is None:
+        kept = place.path()  # now, since a caller may change the weights afterwards
     report = CompileReport(request.target, request.precision, sorted(request.switches))
     report.notices = list(request.notices)
     weights = WeightCopies(share=bool(request.options.get("share_weights", False)) or info.copies_weights)
@@ -202,20 +213,41 @@ def compile_entries(
         report.notices += artifact.notes
         executable = backend.load(artifact, request.backend_options)
     report.seconds = dict(watch.seconds)
-    return CompiledModel(
+    model = CompiledModel(
         artifact,
         executable,
         artifact.graphs or {name: source.graph for name, source in sources.items()},
         {name: source.signature for name, source in sources.items()},
-        Provenance(
-            request.target,
-            request.plugin.name,
-            request.framework,
-            request.precision,
-            tuple(sorted(request.switches)),
-            dict(request.options),
-        ),
+        _provenance(request),
         report,
+    )
+    if place is not None and kept is not None:
+        model_cache.keep(model, place, kept)
+    return model
+
+
+def _kept(path: Path, sources: Mapping[str, EntrySource], request: CompileRequest) -> CompiledModel | None:
+    """The model in the cache, called as the sources are; None when there is none."""
+    from ge_core import model_cache
+    from ge_core.model_store import load_kept
+
+    if not model_cache.found(path):
+        return None
+    try:
+        signatures = {name: source.signature for name, source in sources.items()}
+        return load_kept(path, request.plugin, signatures, _provenance(request))
+    except GeError:
+        return None
+
+
+def _provenance(request: CompileRequest) -> Provenance:
+    return Provenance(
+        request.target,
+        request.plugin.name,
+        request.framework,
+        request.precision,
+        tuple(sorted(request.switches)),
+        dict(request.options),
     )
 
 
@@ -293,7 +325,8 @@ def example_sizes(graph: Graph, leaves: Sequence[object]) -> dict[str, int]:
 
 
 class WeightCopies:
-    """Copies of the constants that share memory with the original model, one at a time, each array once.
+    """Copies of the constants that share memory with the original model, one at a time, each array once. Data in a file
+    stay there.
 
     Args:
         share: leave them where they are.
@@ -311,6 +344,7 @@ class WeightCopies:
             return
         found = [v.constant for v in graph.constants if v.constant is not None]
         found += [state.initial for state in graph.states]
+        found = [constant for constant in found if constant.residence == "memory"]
         self._kept += found
         self._foreign.update(map(id, found))
 
@@ -339,7 +373,7 @@ class CommonData:
     """Weights and states of several entries: equal weights become one constant, so that they are stored once."""
 
     def __init__(self) -> None:
-        self._constants: dict[tuple[TensorType, str], Constant] = {}
+        self._constants: dict[tuple[TensorType, Hashable], Constant] = {}
         self._states: dict[str, tuple[str, Constant]] = {}
 
     def take(self, entry: str, graph: Graph) -> None:
@@ -350,11 +384,11 @@ class CommonData:
         """
         for value in graph.constants:
             if value.constant is not None:
-                key = value.constant.type, value.constant.digest()
+                key = value.constant.type, value.constant.key()
                 value.constant = self._constants.setdefault(key, value.constant)
         for state in graph.states:
             other, first = self._states.setdefault(state.name, (entry, state.initial))
-            if first.type != state.initial.type or first.digest() != state.initial.digest():
+            if first.type != state.initial.type or first.key() != state.initial.key():
                 raise InputError(
                     f"the entries {other!r} and {entry!r} have different states {state.name!r}",
                     expected=f"one type and one first value: {first.type} in {other!r}, {state.initial.type} here",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ge_core import __version__, trust
@@ -20,6 +21,7 @@ from ge_core.compiler import (
 from ge_core.device_contract import SavesFiles
 from ge_core.errors import BackendError, OfflineModelError
 from ge_core.foreign_file import open_elsewhere
+from ge_core.ir.constant import refuse_absent
 from ge_core.ir.graph import Graph
 from ge_core.model import CompiledModel, Provenance
 from ge_core.om.container import PartitionType
@@ -39,7 +41,11 @@ def save_model(model: CompiledModel, path: str | os.PathLike[str]) -> None:
     Raises:
         OfflineModelError: the file cannot be written.
         BackendError: the target has a file form of its own, and could not write it.
+        GraphError: the model's weights are absent.
     """
+    for entry in model.entries.values():
+        constants = [value.constant for value in entry.graph.constants if value.constant is not None]
+        refuse_absent([*constants, *(state.initial for state in entry.graph.states)], "be saved")
     plugin = host().backend(model.provenance.backend)
     backend = plugin.backend()
     if isinstance(backend, SavesFiles):
@@ -107,7 +113,7 @@ def load_model(
     known = trusted or not same or not _needs_trust(stored, found, plugin)
     known = known or trust.is_known(stored.digests[PartitionType.MODEL_DEF])
     if same and known and not rebuild:
-        return _reopened(stored, found, plugin)
+        return _reopened(stored, found, plugin, found.signatures(stored.entries), found.provenance)
     notices = () if known or rebuild else (NOT_TRUSTED,)
     return _rebuilt(stored.entries, found, plugin, target or found.provenance.target, notices)
 
@@ -121,7 +127,23 @@ def _needs_trust(stored: StoredModel, found: _Metadata, plugin: Plugin) -> bool:
     return found.native or bool(found.table("plans")) or (bool(stored.items) and items_are_code)
 
 
-def _reopened(stored: StoredModel, found: _Metadata, plugin: Plugin) -> CompiledModel:
+def load_kept(path: Path, plugin: Plugin, signatures: Mapping[str, Signature], provenance: Provenance) -> CompiledModel:
+    """Open a file of the user's own cache as a model with these signatures.
+
+    Raises:
+        GeError: it is damaged.
+    """
+    stored = open_model(path)
+    return _reopened(stored, _Metadata(stored), plugin, signatures, provenance)
+
+
+def _reopened(
+    stored: StoredModel,
+    found: _Metadata,
+    plugin: Plugin,
+    signatures: Mapping[str, Signature],
+    provenance: Provenance,
+) -> CompiledModel:
     artifact = Artifact(
         target=found.provenance.target,
         items=dict(stored.items),
@@ -132,7 +154,7 @@ def _reopened(stored: StoredModel, found: _Metadata, plugin: Plugin) -> Compiled
         native=found.native,
     )
     backend = plugin.backend()
-    options = {k: v for k, v in found.provenance.options.items() if k in plugin.info.options}
+    options = {k: v for k, v in provenance.options.items() if k in plugin.info.options}
     try:
         executable = backend.load(artifact, options)
     except BackendError as error:
@@ -143,9 +165,7 @@ def _reopened(stored: StoredModel, found: _Metadata, plugin: Plugin) -> Compiled
             fix=error.fix or "load it with rebuild=True, or with target='reference'",
             details=error.details,
         ) from error
-    return CompiledModel(
-        artifact, executable, stored.entries, found.signatures(stored.entries), found.provenance, found.report
-    )
+    return CompiledModel(artifact, executable, stored.entries, signatures, provenance, found.report)
 
 
 def _rebuilt(

@@ -42,7 +42,7 @@ def constants_by_digest(graph: Graph) -> dict[str, Constant]:
     """All constant data of a graph as `parse_graph` takes it, attributes included."""
     found = [v.constant for v in graph.constants if v.constant is not None] + [s.initial for s in graph.states]
     found += [a for node in walk(graph) for a in node.attrs.values() if isinstance(a, Constant)]
-    return {c.digest(): c for c in found}
+    return {c.digest(): c for c in found if c.residence != "absent"}
 
 
 def print_node(node: Node) -> str:
@@ -118,8 +118,10 @@ def _declared(value: Value) -> str:
 
 
 def _data(constant: Constant) -> str:
-    """Elements of a small constant, the digest of a large one."""
+    """Elements of a small constant, the digest of a large one; absent data have none, and such a text is not read."""
     n = constant.type.elements
+    if constant.residence == "absent":
+        return "#absent"
     if isinstance(n, int) and n <= INLINE_ELEMENTS and constant.type.dtype.kind != "complex":
         return f"[{', '.join(_element(x, constant.type.dtype) for x in constant.array().ravel().tolist())}]"
     return f"#{constant.digest()}"

@@ -52,7 +52,7 @@ class TensorWriter:
         tensor.desc.data_offset = self._offset(constant, layout, size) if size else 0
 
     def _offset(self, constant: Constant, layout: Layout | None, size: int) -> int:
-        key: object = (constant.digest() if self.merge else constant, layout)
+        key: object = (constant.key() if self.merge else constant, layout)
         offset = self._offsets.get(key)
         if offset is None:
             offset = self._offsets[key] = self.weights.add(size, lambda: data_of(constant, layout))

@@ -238,7 +238,8 @@ def _may_stop(c: Infer) -> bool:
     if after is c.region("body").params[1]:
         return False
     constant = constant_of(after)
-    return constant is None or not constant.array().all()
+    known = None if constant is None else constant.known()
+    return known is None or not known.all()
 
 
 def _collected(c: Infer, index: int, value: Value, trips: Size, hidden: frozenset[Symbol], axis: int = 0) -> TensorType:

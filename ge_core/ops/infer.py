@@ -108,9 +108,9 @@ class Infer:
         return None if v is None else v.content
 
     def constant(self, index: int) -> np.ndarray | None:
-        """The data of a constant input, else None."""
+        """The data of a constant input, else None: also where they are absent, or too many to be read from a file."""
         c = constant_of(self.node.input(index))
-        return None if c is None else c.array()
+        return None if c is None else c.known()
 
     def set_content(self, index: int, elements: Sequence[Size]) -> None:
         """Say what the elements of an integer output of rank 0 or 1 are."""

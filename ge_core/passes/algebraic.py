@@ -35,7 +35,8 @@ def add_zero(m: Match, b: Builder) -> Value:
     if c.dtype.is_float and not never_negative_zero(x):
         constant = constant_of(c)
         assert constant is not None
-        m.require(bool(np.all(np.signbit(constant.array().astype(np.float64)))), "x may be -0.0 and -0.0 + 0.0 is 0.0")
+        array = constant.array()  # `is_all` has read it
+        m.require(bool(np.all(np.signbit(array.astype(np.float64)))), "x may be -0.0 and -0.0 + 0.0 is 0.0")
     return _same(m, x)
 
 
@@ -137,9 +138,12 @@ def integer_chain(m: Match, b: Builder) -> Value:
     first, second = constant_of(m["a"]), constant_of(m["b"])
     assert first is not None and second is not None
     m.require(first.type.elements == 1 and second.type.elements == 1, "the constants are tensors")
+    left, right = first.known(), second.known()
+    m.require(left is not None and right is not None, "the elements are absent")
+    assert left is not None and right is not None
     ufunc = np.add if m.root.op == "Add" else np.multiply
     with np.errstate(all="ignore"):
-        merged = np.asarray(ufunc(first.array().reshape(()), second.array().reshape(())))
+        merged = np.asarray(ufunc(left.reshape(()), right.reshape(())))
     built: Value = b.op(m.root.op, m["x"], b.constant(merged.astype(m["x"].dtype.numpy)))
     m.require(built.tensor.shape == m.root.output.tensor.shape, "a constant of higher rank shapes the result")
     return built

@@ -39,7 +39,7 @@ def _affine(m: Match) -> _Affine:
     m.require(len(m.root.outputs) == 1, "the statistics are read too")
     dtype = m.root.outputs[0].dtype
     m.require(dtype.is_float and dtype.bits >= 32, f"{dtype} would be rounded twice")
-    gamma, beta, mean, var = (_wide(m[n]) for n in ("gamma", "beta", "mean", "var"))
+    gamma, beta, mean, var = (_wide(m, m[n]) for n in ("gamma", "beta", "mean", "var"))
     with np.errstate(all="ignore"):
         scale = gamma / np.sqrt(var + float(attribute(m.root, "epsilon")))
         shift = beta - mean * scale
@@ -47,10 +47,13 @@ def _affine(m: Match) -> _Affine:
     return _Affine(scale, shift)
 
 
-def _wide(value: Value) -> np.ndarray:
+def _wide(m: Match, value: Value) -> np.ndarray:
     constant = constant_of(value)
     assert constant is not None
-    return constant.array().astype(np.float64)
+    array = constant.known()
+    m.require(array is not None, f"the elements of %{value.name} are absent")
+    assert array is not None
+    return array.astype(np.float64)
 
 
 def _weights(b: Builder, old: Value, scale: np.ndarray) -> Value:
@@ -61,11 +64,11 @@ def _weights(b: Builder, old: Value, scale: np.ndarray) -> Value:
     def load() -> np.ndarray:
         return (constant.array() * scale).astype(constant.type.dtype.numpy)
 
-    return b.constant(Constant(constant.type, load, constant.source), name=old.name)
+    return b.constant(Constant.derived(constant.type, [constant], load, constant.source), name=old.name)
 
 
-def _bias(b: Builder, affine: _Affine, old: Value | None, like: Value) -> np.ndarray:
-    shift = affine.shift if old is None else affine.shift + _wide(old) * affine.scale
+def _bias(m: Match, affine: _Affine, old: Value | None, like: Value) -> np.ndarray:
+    shift = affine.shift if old is None else affine.shift + _wide(m, old) * affine.scale
     return shift.astype(like.dtype.numpy)
 
 
@@ -80,7 +83,7 @@ def into_conv(m: Match, b: Builder) -> Value:
     conv, affine = m.node("conv"), _affine(m)
     bias = _bias_is_constant(m, conv)
     w = _weights(b, m["w"], affine.scale.reshape(-1, *(1,) * (m["w"].rank - 1)))
-    result: Value = rebuilt(b, conv, [m["x"], w, b.constant(_bias(b, affine, bias, m["w"]))])
+    result: Value = rebuilt(b, conv, [m["x"], w, b.constant(_bias(m, affine, bias, m["w"]))])
     return result
 
 
@@ -93,7 +96,7 @@ def into_conv_transpose(m: Match, b: Builder) -> Value:
     assert isinstance(channels, int)
     per_input = affine.scale.reshape(groups, -1).repeat(channels // groups, axis=0)
     w = _weights(b, m["w"], per_input.reshape(*per_input.shape, *(1,) * (m["w"].rank - 2)))
-    result: Value = rebuilt(b, conv, [m["x"], w, b.constant(_bias(b, affine, bias, m["w"]))])
+    result: Value = rebuilt(b, conv, [m["x"], w, b.constant(_bias(m, affine, bias, m["w"]))])
     return result
 
 
@@ -112,7 +115,7 @@ def _matmul(m: Match, b: Builder, bias: Value | None) -> Value:
     m.require(m["x"].rank == 2 and m["w"].rank == 2, "channels are the last axis only in two dimensions")
     affine = _affine(m)
     product = b.MatMul(m["x"], _weights(b, m["w"], affine.scale))
-    result: Value = b.Add(product, b.constant(_bias(b, affine, bias, m["w"])))
+    result: Value = b.Add(product, b.constant(_bias(m, affine, bias, m["w"])))
     return result
 
 
@@ -123,7 +126,7 @@ def into_flattened_rows(m: Match, b: Builder) -> Value:
     m.require(rows.rank == 2 and m["w"].rank == 2 and rows.shape[1] == m["w"].shape[1], "the channels are no columns")
     affine = _affine(m)
     product = b.MatMul(m["x"], _weights(b, m["w"], affine.scale))
-    y = b.Add(product, b.constant(_bias(b, affine, None, m["w"])))
+    y = b.Add(product, b.constant(_bias(m, affine, None, m["w"])))
     result: Value = rebuilt(b, m.node("rows"), [y, m.node("rows").inputs[1]])
     return result
 

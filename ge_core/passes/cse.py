@@ -1,6 +1,7 @@
 """Merges nodes that compute the same value, and constants with the same data.
 
-Constants are one when bytes, element type and shape are: 0.0 and -0.0 stay apart, and names never count. A node
+Constants are one when bytes, element type and shape are: 0.0 and -0.0 stay apart, and names never count; large ones in
+a file only when they are the same place in it. A node
 in a region merges with an equal one outside, which is then captured.
 """
 
@@ -119,15 +120,18 @@ def _merge_constants(graph: Graph, ctx: PassContext) -> bool:
     for group in by_type.values():
         for value in group if len(group) > 1 else ():
             assert value.constant is not None
-            by_sample.setdefault((value.tensor, value.constant.sample()), []).append(value)
+            known = value.constant.known() is not None
+            sample: Hashable = value.constant.sample() if known else value.constant.key()
+            by_sample.setdefault((value.tensor, sample), []).append(value)
     changed = False
     for group in by_sample.values():
         if len(group) == 1:
             continue
-        first: dict[str, Value] = {}
+        first: dict[Hashable, Value] = {}
         for value in group:
             assert value.constant is not None
-            kept = first.setdefault(value.constant.digest(), value)
+            known = value.constant.known() is not None
+            kept = first.setdefault(value.constant.digest() if known else value.constant.key(), value)
             if kept is not value and ctx.allow("same-constant"):
                 value.replace_uses(kept)
                 graph.remove_constant(value)

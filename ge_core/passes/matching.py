@@ -27,6 +27,10 @@ COMMUTATIVE = frozenset(
 )
 
 
+MOST_COMPARED = 1 << 26
+"""Bytes of a constant in a file that are read to see whether all of its elements are one number."""
+
+
 class NoMatch(Exception):
     """A rule does not apply: the reason, and the node at which it was found."""
 
@@ -132,7 +136,8 @@ def scalar_of(value: Value | None) -> Any:
     constant = constant_of(value)
     if constant is None or constant.type.elements != 1:
         return None
-    return constant.array().reshape(-1)[0]
+    array = constant.known()
+    return None if array is None else array.reshape(-1)[0]
 
 
 def ints_of(value: Value | None) -> tuple[int, ...] | None:
@@ -373,7 +378,7 @@ def is_all(value: Value | None, number: float) -> bool:
     constant = constant_of(value)
     if constant is None or constant.type.dtype.kind in ("string", "complex"):
         return False
-    array = constant.array()
-    if array.size == 0 or float(array.reshape(-1)[0]) != number:
+    array = constant.known(MOST_COMPARED)
+    if array is None or array.size == 0 or float(array.reshape(-1)[0]) != number:
         return False
     return bool(np.all(array == array.dtype.type(number)))

@@ -57,6 +57,8 @@ class StoreWeightsInHalf(Pass):
     def _fits(self, constant: Constant) -> bool:
         if constant.type.dtype.name != "float32" or constant.nbytes < self.least_bytes:
             return False
+        if constant.residence == "absent":
+            return True
         array = constant.array()
         with np.errstate(over="ignore"):
             rounded = array.astype(np.float16).astype(np.float32)

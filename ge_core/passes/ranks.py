@@ -131,8 +131,9 @@ def _known(node: Node) -> str | None:
     """The branch that an If takes, where its condition is known."""
     condition = node.inputs[0]
     constant = constant_of(condition)
-    if constant is not None:
-        return _BRANCHES[0] if bool(constant.array().reshape(-1)[0]) else _BRANCHES[1]
+    known = None if constant is None else constant.known()
+    if known is not None:
+        return _BRANCHES[0] if bool(known.reshape(-1)[0]) else _BRANCHES[1]
     content = None if condition is None else condition.content
     if content is None or len(content) != 1 or not isinstance(content[0], int):
         return None

@@ -30,7 +30,10 @@ def _per_channel(m: Match, axis: int) -> np.ndarray:
     m.require(out.dtype.is_float and out.dtype.bits >= 32, f"{out.dtype} would be rounded twice")
     constant = constant_of(m["c"])
     assert constant is not None
-    array = constant.array().astype(np.float64)
+    known = constant.known()
+    m.require(known is not None, "the elements of the constant are absent, or too many to look at")
+    assert known is not None
+    array = known.astype(np.float64)
     m.require(array.ndim <= out.rank, "the constant shapes the result")
     m.require(bool(np.isfinite(array).all()), "the constant is not finite")
     full = array.reshape((1,) * (out.rank - array.ndim) + array.shape)
@@ -46,7 +49,7 @@ def _scaled(b: Builder, old: Value, scale: np.ndarray) -> Value:
     def load() -> np.ndarray:
         return (constant.array() * scale).astype(constant.type.dtype.numpy)
 
-    return b.constant(Constant(constant.type, load, constant.source), name=old.name)
+    return b.constant(Constant.derived(constant.type, [constant], load, constant.source), name=old.name)
 
 
 def _only_reader(m: Match) -> None:
@@ -79,9 +82,10 @@ def conv_plus(m: Match, b: Builder) -> Value:
     total = np.broadcast_to(summand, (channels,))
     if bias is not None:
         constant = constant_of(bias)
-        m.require(constant is not None, "the bias is no constant", conv)
-        assert constant is not None
-        total = total + constant.array()
+        known = None if constant is None else constant.known()
+        m.require(known is not None, "the bias is no constant with known elements", conv)
+        assert known is not None
+        total = total + known
     made = b.constant(total.astype(m.root.output.dtype.numpy))
     result: Value = rebuilt(b, conv, [m["x"], m["w"], made])
     return result

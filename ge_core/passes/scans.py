@@ -64,7 +64,8 @@ def _rounds(node: Node) -> Size | None:
 
 def _is_true(value: Value) -> bool:
     constant = constant_of(value)
-    return constant is not None and bool(constant.array().all())
+    array = None if constant is None else constant.known()
+    return array is not None and bool(array.all())
 
 
 def _reads(body: Region, rounds: Size, found: list[Node]) -> str | None:

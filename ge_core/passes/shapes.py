@@ -244,7 +244,8 @@ def gather_all(m: Match, b: Builder) -> Value:
     assert constant is not None
     size = x.shape[attribute(m.root, "axis") % x.rank]
     m.require(isinstance(size, int) and constant.type.shape == (size,), "another number of indices")
-    m.require(bool(np.array_equal(constant.array(), np.arange(size))), "another order")
+    indices = constant.known()
+    m.require(indices is not None and bool(np.array_equal(indices, np.arange(size))), "another order")
     return x
 
 

@@ -23,8 +23,8 @@ def never_negative(value: Value, depth: int = _DEPTH) -> bool:
         return True
     constant = constant_of(value)
     if constant is not None:
-        array = constant.array()
-        if array.size > 1 << 16 or constant.type.dtype.kind not in ("float", "int"):
+        array = constant.known()
+        if array is None or array.size > 1 << 16 or constant.type.dtype.kind not in ("float", "int"):
             return False
         wide = array.astype(np.float64)
         return bool(np.all(np.isnan(wide) | ~np.signbit(wide)))
@@ -63,8 +63,10 @@ def never_negative_zero(value: Value, depth: int = _DEPTH) -> bool:
         return True
     constant = constant_of(value)
     if constant is not None and constant.type.dtype.bits >= 16:
-        array = constant.array()
-        return array.size <= 1 << 16 and not bool(np.any((array == 0) & np.signbit(array.astype(np.float64))))
+        array = constant.known()
+        if array is None or array.size > 1 << 16:
+            return False
+        return not bool(np.any((array == 0) & np.signbit(array.astype(np.float64))))
     node = value.producer
     if node is None:
         return False
@@ -91,8 +93,8 @@ def surely_finite(value: Value, depth: int = _DEPTH * 2) -> bool:
         return value.dtype.is_integer or value.dtype.kind == "bool"
     constant = constant_of(value)
     if constant is not None:
-        array = constant.array()
-        return array.size <= 1 << 24 and bool(np.isfinite(array.astype(np.float64)).all())
+        array = constant.known(1 << 26)
+        return array is not None and array.size <= 1 << 24 and bool(np.isfinite(array.astype(np.float64)).all())
     node = value.producer
     if node is None:
         return False

@@ -72,9 +72,10 @@ def transposed_constant(m: Match, b: Builder) -> Value:
     """A view of the data; nothing is copied."""
     constant, perm = constant_of(m["c"]), permutation(m.root)
     assert constant is not None
-    return b.constant(
-        Constant(m.root.output.tensor, lambda: constant.array().transpose(perm), constant.source), name=m["c"].name
+    turned = Constant.derived(
+        m.root.output.tensor, [constant], lambda: constant.array().transpose(perm), constant.source
     )
+    return b.constant(turned, name=m["c"].name)
 
 
 @rule(Node("Reshape", Node("Transpose", Node("Reshape", X, Any_()), name="t"), Any_()), single_use=True)

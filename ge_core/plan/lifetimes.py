@@ -164,7 +164,8 @@ def always_goes_on(node: Node) -> bool:
 
 def _is_true(value: Value) -> bool:
     constant = constant_of(value)
-    return constant is not None and bool(constant.array().all())
+    array = None if constant is None else constant.known()
+    return array is not None and bool(array.all())
 
 
 def merged(spans: list[Span]) -> tuple[Span, ...]:

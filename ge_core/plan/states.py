@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -15,12 +16,22 @@ from ge_core.plan.storage import static_shape
 
 
 class StateBuffer:
-    """One state: `data` is its packed row-major bytes, 64-byte aligned; it stays where it is for the session."""
+    """One state; it stays where it is for the session."""
 
     def __init__(self, name: str, initial: Constant) -> None:
         self.name, self.type, self._initial = name, initial.type, initial
-        self.data = aligned_bytes(initial.nbytes)
-        self.reset()
+
+    @cached_property
+    def data(self) -> np.ndarray:
+        """Its packed row-major bytes, 64-byte aligned; made at the first use, since a model's first values may be
+        absent.
+
+        Raises:
+            GeError: they are.
+        """
+        data = aligned_bytes(self._initial.nbytes)
+        self._write(data, self._initial.array())
+        return data
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -28,7 +39,7 @@ class StateBuffer:
 
     def reset(self) -> None:
         """Back to the value at the start of a session."""
-        self._write(self._initial.array())
+        self._write(self.data, self._initial.array())
 
     def array(self) -> np.ndarray:
         """The current value: a copy."""
@@ -45,13 +56,13 @@ class StateBuffer:
             raise InputError(
                 f"the state {self.name!r} is given {value.dtype}{list(value.shape)}", expected=str(self.type)
             )
-        self._write(value)
+        self._write(self.data, value)
 
-    def _write(self, value: np.ndarray) -> None:
+    def _write(self, data: np.ndarray, value: np.ndarray) -> None:
         if self.type.dtype.bits >= 8:
-            np.copyto(self.data.view(self.type.dtype.numpy).reshape(self.shape), value)
+            np.copyto(data.view(self.type.dtype.numpy).reshape(self.shape), value)
         else:
-            self.data[:] = np.frombuffer(pack(value, self.type.dtype), np.uint8)
+            data[:] = np.frombuffer(pack(value, self.type.dtype), np.uint8)
 
 
 class StateStore(Mapping[str, StateBuffer]):

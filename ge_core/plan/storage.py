@@ -164,8 +164,18 @@ def stored_constant(type: TensorType, layout: Layout, data: np.ndarray, source: 
 
 
 def constant_bytes(constant: Constant, layout: Layout | None) -> np.ndarray:
-    """The bytes (uint8) of a constant in a layout; its own memory where the data are kept so."""
-    if layout is None or layout.is_row_major:
+    """The bytes (uint8) of a constant in a layout; its own memory where the data are kept so.
+
+    Of data in a file they are made when this is called, and again when nobody holds them any more.
+    """
+    layout = None if layout is None or layout.is_row_major else layout
+    if constant.residence == "memory":
+        return _bytes_of(constant, layout)
+    return constant.kept(layout, lambda: _bytes_of(constant, layout))
+
+
+def _bytes_of(constant: Constant, layout: Layout | None) -> np.ndarray:
+    if layout is None:
         array = constant.array()
         if constant.type.dtype.bits >= 8:
             return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

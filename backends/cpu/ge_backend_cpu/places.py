@@ -7,13 +7,15 @@ executable; inputs, outputs and states get theirs with every call, dynamic value
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ge_backend_cpu.kernel import Recipe, recipe_of
 from ge_core.errors import BackendError
+from ge_core.ir.constant import refuse_absent
 from ge_core.plan.aligned import aligned_bytes
 from ge_core.plan.frame import Layouts
 from ge_core.plan.plan import ExecutionPlan, KernelStep
@@ -47,6 +49,8 @@ class Places:
         self.plan, self.layouts, self._prepared = layouts.plan, layouts, prepared
         self._numbers: dict[tuple[object, ...], int] = {}
         self._data: list[np.ndarray] = []
+        self._waiting: list[tuple[int, int]] = []
+        self._lock = threading.Lock()
         self.fixed: list[int] = [0]
         self.externals: list[External] = []
 
@@ -80,14 +84,11 @@ class Places:
         return self._constant(index)
 
     def _constant(self, index: int) -> int:
-        return self._fixed(("constant", index), lambda: self.layouts.constant(index))
-
-    def _fixed(self, name: tuple[object, ...], data: Callable[[], np.ndarray]) -> int:
+        name = ("constant", index)
         if name not in self._numbers:
-            found = data()
-            self._data.append(found)
             self._numbers[name] = len(self.fixed)
-            self.fixed.append(found.ctypes.data)
+            self._waiting.append((len(self.fixed), index))
+            self.fixed.append(0)
         return self._numbers[name]
 
     def _external(self, kind: str, index: int) -> int:
@@ -99,8 +100,25 @@ class Places:
         return self._numbers[name]
 
     def bases(self) -> np.ndarray:
-        """All base pointers, uint64; 0 where the call has to fill them in."""
-        return np.array(self.fixed, np.uint64)
+        """All base pointers, uint64; 0 where the call has to fill them in.
+
+        Raises:
+            GeError: constants are absent, or cannot be read from their file.
+        """
+        with self._lock:
+            if self._waiting:
+                self._look_up()
+            return np.array(self.fixed, np.uint64)
+
+    def _look_up(self) -> None:
+        """Find the constants' bytes, those in files weight by weight: not before the first call."""
+        refuse_absent([self.plan.constants[index] for _, index in self._waiting], "be called")
+        while self._waiting:
+            number, index = self._waiting[-1]
+            data = self.layouts.constant(index)
+            self._data.append(data)
+            self.fixed[number] = data.ctypes.data
+            self._waiting.pop()
 
 
 def prepared_key(plan: ExecutionPlan, step: KernelStep, key: str) -> PreparedKey:
@@ -122,13 +140,9 @@ def prepared_key(plan: ExecutionPlan, step: KernelStep, key: str) -> PreparedKey
     return tuple(indices), json.dumps([recipe.recipe, dict(recipe.options)], sort_keys=True)
 
 
-def prepare(plan: ExecutionPlan, step: KernelStep, key: str) -> np.ndarray:
-    """Run the recipe of a step's prepared constant: its bytes (uint8), at an address on 64 bytes."""
-    recipe = Recipe.from_json(step.data["prepared"][key])
-    indices, _ = prepared_key(plan, step, key)
-    made = np.ascontiguousarray(
-        recipe_of(recipe.recipe)(*(plan.constants[i].array() for i in indices), **recipe.options)
-    )
-    data = aligned_bytes(made.nbytes)
-    data[:] = made.reshape(-1).view(np.uint8)
+def made(recipe: Recipe, operands: Sequence[np.ndarray]) -> np.ndarray:
+    """What a recipe makes of some constants: bytes (uint8), at an address on 64 bytes."""
+    found = np.ascontiguousarray(recipe_of(recipe.recipe)(*operands, **recipe.options))
+    data = aligned_bytes(found.nbytes)
+    data[:] = found.reshape(-1).view(np.uint8)
     return data

@@ -2,22 +2,26 @@
 
 What a recipe makes becomes a constant of the graph too, so that it lies in the file and costs nothing at load. Where
 the recipe is a layout of a constant that nothing else reads, there is no second one: the constant is kept in it.
+
+Weights that lie in a file are packed when the model is called for the first time, or one after another while it is
+saved; absent ones never, so that such a model is compiled and planned, but not run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ge_backend_cpu.kernel import Recipe, recipe_layout
-from ge_backend_cpu.places import PreparedKey, prepare, prepared_key
+from ge_backend_cpu.places import PreparedKey, made, prepared_key
 from ge_core.errors import BackendError
 from ge_core.ir.constant import Constant
-from ge_core.ir.types import Layout
+from ge_core.ir.dtype import uint8
+from ge_core.ir.types import Layout, TensorType
 from ge_core.plan.plan import ExecutionPlan, KernelStep
-from ge_core.plan.storage import constant_bytes, stored_constant
+from ge_core.plan.storage import constant_bytes, static_shape, stored_constant
 
 
 def pack_weights(plans: Mapping[str, ExecutionPlan], share: bool = False) -> dict[str, Any]:
@@ -48,12 +52,12 @@ class _Packer:
         self._originals: list[Constant] = []
 
     def run(self, plan: ExecutionPlan) -> dict[PreparedKey, int]:
-        wishes = {key: (step, name, recipe) for key, step, name, recipe in _prepared(plan)}
+        wishes = {key: (step, recipe) for key, step, recipe in _prepared(plan)}
         found = self._kept_as_prepared(plan, wishes)
-        for key, (step, name, _) in wishes.items():
+        for key, (step, recipe) in wishes.items():
             if key not in found:
                 found[key] = len(plan.constants)
-                constant = self._prepared(plan, key, step, name)
+                constant = self._prepared(plan, key, recipe)
                 plan.graph.add_constant(constant, f"{step.name}_prepared")
                 plan.constants.append(constant)
                 plan.layouts.append(None)
@@ -68,12 +72,16 @@ class _Packer:
         """Copy what still lies in the original model's memory: constants, and the first values of states."""
         mine = {id(constant) for constant in (*self._packed.values(), *self._made.values())}
         for index, value in enumerate(plan.graph.constants):
-            if id(plan.constants[index]) not in mine:
-                plan.constants[index] = value.constant = self._copied(plan.constants[index])
+            constant, layout = plan.constants[index], plan.layouts[index]
+            packed = layout is not None and not layout.is_row_major  # from a file, and then no view of it
+            if id(constant) not in mine and not packed:
+                plan.constants[index] = value.constant = self._copied(constant)
         for state in plan.graph.states:
             state.initial = self._copied(state.initial)
 
     def _copied(self, constant: Constant) -> Constant:
+        if constant.residence != "memory":
+            return self._apart(constant)
         array = constant.array()
         key: tuple[object, ...] = (array.__array_interface__["data"][0], array.shape, array.strides, str(array.dtype))
         if constant.stored is not None:
@@ -85,12 +93,21 @@ class _Packer:
             self._originals.append(constant)  # else its memory, and so its key, could come again
         return self._copies[key]
 
+    def _apart(self, constant: Constant) -> Constant:
+        """A constant outside of memory, that is copied when it is used, since its file may change after that."""
+        if (id(constant),) not in self._copies:
+            self._copies[id(constant),] = Constant(
+                constant.type, lambda: np.array(constant.array(), order="C"), constant.source, constant.residence
+            )
+            self._originals.append(constant)
+        return self._copies[id(constant),]
+
     def _kept_as_prepared(self, plan: ExecutionPlan, wishes: Mapping[PreparedKey, Any]) -> dict[PreparedKey, int]:
         """Give layouts to constants that one recipe alone reads, where the recipe is a layout."""
         found: dict[PreparedKey, int] = {}
         wanted = [index for indices, _ in wishes for index in indices]
         direct = _read_directly(plan)
-        for key, (_, _, recipe) in wishes.items():
+        for key, (_, recipe) in wishes.items():
             indices, _ = key
             if len(indices) != 1 or indices[0] in direct or wanted.count(indices[0]) > 1:
                 continue
@@ -101,13 +118,19 @@ class _Packer:
                 found[key] = index
         return found
 
-    def _prepared(self, plan: ExecutionPlan, key: PreparedKey, step: KernelStep, name: str) -> Constant:
-        sources = tuple(plan.constants[i] for i in key[0]), key[1]
-        if sources not in self._made:
-            self._made[sources] = Constant.of(prepare(plan, step, name))
-        return self._made[sources]
+    def _prepared(self, plan: ExecutionPlan, key: PreparedKey, recipe: Recipe) -> Constant:
+        sources = tuple(plan.constants[i] for i in key[0])
+        name = sources, key[1]
+        if name not in self._made:
+            if all(constant.residence == "memory" for constant in sources):
+                self._made[name] = Constant.of(made(recipe, [c.array() for c in sources]))
+            else:
+                self._made[name] = _made_later(recipe, sources)
+        return self._made[name]
 
     def _stored(self, constant: Constant, layout: Layout) -> Constant:
+        if constant.residence != "memory":
+            return constant  # its bytes are made in this layout when they are used
         key = (constant, layout)
         if key not in self._packed:
             data = constant_bytes(constant, layout)
@@ -115,12 +138,20 @@ class _Packer:
         return self._packed[key]
 
 
-def _prepared(plan: ExecutionPlan) -> Iterator[tuple[PreparedKey, KernelStep, str, Recipe]]:
+def _made_later(recipe: Recipe, sources: Sequence[Constant]) -> Constant:
+    """A prepared constant that is made when it is used; how large it is, zeros in place of the data tell."""
+    zeros = [np.broadcast_to(np.zeros((), c.type.dtype.numpy), static_shape(c.type)) for c in sources]
+    size = made(recipe, zeros).nbytes
+    type = TensorType(uint8, (size,))
+    return Constant.derived(type, sources, lambda: made(recipe, [c.array() for c in sources]), sources[0].source)
+
+
+def _prepared(plan: ExecutionPlan) -> Iterator[tuple[PreparedKey, KernelStep, Recipe]]:
     """Every prepared constant that a step of a plan reads."""
     for step in plan.all_steps():
         if isinstance(step, KernelStep):
             for name, data in step.data.get("prepared", {}).items():
-                yield prepared_key(plan, step, name), step, name, Recipe.from_json(data)
+                yield prepared_key(plan, step, name), step, Recipe.from_json(data)
 
 
 def _read_directly(plan: ExecutionPlan) -> set[int]:

@@ -10,7 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from ge_core.errors import ModelImportError, UnsupportedError
-from ge_core.ir.constant import Constant
+from ge_core.ir.constant import Constant, Residence
 from ge_core.ir.graph import Graph, State, Value
 from ge_core.ir.types import TensorType
 
@@ -74,12 +74,13 @@ def lazy_constant(tensor: torch.Tensor, name: str) -> Constant:
             expected="a dense tensor of real numbers, integers or booleans",
         )
     shape = tuple(int(d) for d in tensor.shape)
-    return Constant(TensorType(dtype, shape), _loader(tensor, name), name)
+    residence: Residence = "absent" if _has_no_values(tensor) else "memory"
+    return Constant(TensorType(dtype, shape), _loader(tensor, name), name, residence)
 
 
 def _loader(tensor: torch.Tensor, name: str) -> Callable[[], np.ndarray]:
     def load() -> np.ndarray:
-        if tensor.is_meta or isinstance(tensor, FakeTensor):
+        if _has_no_values(tensor):
             raise ModelImportError(
                 f"the parameter {name} has no values: the model is on the meta device or was made of fake tensors",
                 fix="load the weights into the module (load_state_dict with assign=True) and import it again",
@@ -91,9 +92,13 @@ def _loader(tensor: torch.Tensor, name: str) -> Callable[[], np.ndarray]:
     return load
 
 
+def _has_no_values(tensor: torch.Tensor) -> bool:
+    return tensor.is_meta or isinstance(tensor, FakeTensor)
+
+
 def _memory(tensor: torch.Tensor) -> tuple[object, ...]:
     """Equal for two tensors exactly when they are the same view of the same memory."""
-    if tensor.is_meta or isinstance(tensor, FakeTensor):
+    if _has_no_values(tensor):
         place: object = tensor.untyped_storage()._cdata
     else:
         place = tensor.data_ptr() or id(tensor)

@@ -26,8 +26,11 @@ def subtract_constant(m: Match, b: Builder) -> Value:
     constant = constant_of(m["c"])
     assert constant is not None
     m.require(isinstance(n := constant.type.elements, int) and n <= _SMALL, "the constant is large")
+    array = constant.known()
+    m.require(array is not None, "its elements are absent")
+    assert array is not None
     with np.errstate(all="ignore"):
-        negated = np.negative(constant.array()).astype(constant.type.dtype.numpy)
+        negated = np.negative(array).astype(constant.type.dtype.numpy)
     result: Value = b.Add(m["x"], b.constant(negated))
     return result
 

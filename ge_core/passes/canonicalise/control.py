@@ -20,11 +20,12 @@ class InlineConstantBranches(Pass):
         for node in list(walk(graph)):
             if node.op != "If" or node.block is None:
                 continue
-            condition = constant_of(node.inputs[0])
+            constant = constant_of(node.inputs[0])
+            condition = None if constant is None else constant.known()
             if condition is None or not ctx.allow("constant-branch", node):
                 continue
             taken, other = "then_branch", "else_branch"
-            if not bool(condition.array().reshape(-1)[0]):
+            if not bool(condition.reshape(-1)[0]):
                 taken, other = other, taken
             # what it reads must not bring the If, which is half empty by now, into the types' refreshment
             node.regions[other].drop()

@@ -22,6 +22,8 @@ from ge_core.passes.matching import NoMatch, attribute, ints_of
 from ge_core.passes.shapes import windows
 from ge_core.passes.transposes import permutation
 
+MOST_READ = 1 << 26
+"""Bytes of a mask or an index table in a file that are read to recognise it."""
 _LARGEST_CONSTANT = 1 << 20
 _DEPTH = 200
 # Sums of a few such numbers and sizes do not wrap.
@@ -103,7 +105,8 @@ class IndexForms:
         if not isinstance(t, TensorType) or t.shape is None or t.dtype.name not in (*_INTEGERS, "bool"):
             return None
         if (constant := constant_of(value)) is not None:
-            return _of_constant(constant.array())
+            array = constant.known(MOST_READ)
+            return None if array is None else _of_constant(array)
         if t.rank == 0 and value.content is not None:
             return Affine(value.content[0], ())
         if value.producer is None or len(value.producer.outputs) != 1:

@@ -13,7 +13,7 @@ import numpy as np
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Value, constant_of
 from ge_core.passes.matching import Match, Node, attribute, scalar_of
-from ge_core.passes.recognise.index_forms import IndexForms, Mask
+from ge_core.passes.recognise.index_forms import MOST_READ, IndexForms, Mask
 from ge_core.passes.reshaping import expand
 from ge_core.passes.rewrite import Rule, rebuilt, rule
 from ge_core.passes.signs import surely_finite
@@ -69,7 +69,8 @@ def hides_nothing(value: Value, forms: IndexForms) -> bool:
         form = forms.mask(value)
         return form is not None and not form.conditions and not form.never
     constant = constant_of(value)
-    return constant is not None and not constant.array().any()
+    array = None if constant is None else constant.known(MOST_READ)
+    return array is not None and not array.any()
 
 
 def _split(value: Value, forms: IndexForms) -> _Split:
@@ -163,8 +164,8 @@ def additive_limits(mask: Value) -> Limits | None:
     """The limits of Where(limits, 0, very negative), or of a constant that is that."""
     constant = constant_of(mask)
     if constant is not None:
-        array = constant.array()
-        if mask.rank < 2 or array.size == 0 or array.size > 1 << 24:
+        array = constant.known(MOST_READ)
+        if array is None or mask.rank < 2 or array.size == 0 or array.size > 1 << 24:
             return None
         allowed = np.tri(array.shape[-2], array.shape[-1], dtype=np.bool_)
         hidden = array[..., ~allowed]
@@ -223,7 +224,10 @@ def may_hide_a_whole_row(mask: Value) -> bool:
     """Whether a row of an additive mask may be −∞ throughout, where softmax gives NaN and Attention zeros."""
     constant = constant_of(mask)
     if constant is not None:
-        array = constant.array().astype(np.float32)
+        known = constant.known(MOST_READ)
+        if known is None:
+            return True
+        array = known.astype(np.float32)
         return not bool(np.isfinite(array).any(axis=-1).all()) if array.ndim else not bool(np.isfinite(array))
     return not surely_finite(mask)
 

@@ -19,6 +19,7 @@ from ge_core.ir.graph import Node as IrNode
 from ge_core.ir.graph import Value, constant_of, source_of
 from ge_core.ops.pointwise import POINTWISE
 from ge_core.passes.matching import Any_, Match, Node, NoMatch, attribute, ints_of
+from ge_core.passes.recognise.index_forms import MOST_READ
 from ge_core.passes.reshaping import expand, reshape
 from ge_core.passes.rewrite import RewritePass, Rule, rebuilt, rule
 from ge_core.passes.shapes import windows
@@ -200,7 +201,9 @@ class Halver:
         raise NoMatch(f"{node.op} may mix the two halves", node)
 
     def _of_constant(self, constant: Constant, value: Value) -> Value:
-        array, half = constant.array(), self.half
+        array, half = constant.known(MOST_READ), self.half
+        self.m.require(array is not None, f"the elements of the constant %{value.name} are absent")
+        assert array is not None
         self.m.require(value.rank > 0 and array.shape[-1] == 2 * half, "a constant has another width")
         one, two = (array[..., 0::2], array[..., 1::2]) if self.interleaved else (array[..., :half], array[..., half:])
         same = np.array_equal(one, two, equal_nan=value.dtype.is_float)

@@ -101,7 +101,7 @@ def test_files_run_where_they_were_made(tmp_path: Path, monkeypatch: pytest.Monk
         raise AssertionError("nothing is to be compiled")
 
     monkeypatch.setattr("ge_backend_cpu.compile._compile", fail)
-    monkeypatch.setattr("ge_backend_cpu.places.prepare", fail)
+    monkeypatch.setattr("ge_backend_cpu.weights.made", fail)
     loaded = ge_core.load(path)
     assert loaded.report.notices == []
     for a, b, c in zip(loaded(*inputs), compiled(*inputs), want, strict=True):

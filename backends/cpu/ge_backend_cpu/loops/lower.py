@@ -130,8 +130,9 @@ class _Lowering:
         if not isinstance(value.type, TensorType) or value.type.shape is None:
             raise Unsupported(f"an operand of type {value.type}")
         constant = source_of(value).constant
-        if constant is not None and value.type.elements == 1:
-            simple = self.tracer.constant(constant.array(), value.dtype, value.shape)
+        array = None if constant is None or value.type.elements != 1 else constant.known()
+        if array is not None:
+            simple = self.tracer.constant(array, value.dtype, value.shape)
             if simple is not None:
                 return simple
         return self.tracer.operand(k, value.dtype, value.shape, self.layouts[k])

@@ -70,7 +70,8 @@ def _small(value: Value) -> Any:
     constant = source_of(value).constant
     if constant is None:
         return False
-    if constant.type.elements in range(SMALL + 1) and constant.type.dtype.kind != "string":
+    small = constant.type.elements in range(SMALL + 1) and constant.residence != "absent"
+    if small and constant.type.dtype.kind != "string":
         return constant.digest()
     return True
 

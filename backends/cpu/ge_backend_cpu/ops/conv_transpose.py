@@ -83,7 +83,8 @@ def conv_transpose(node: Node, isa: Isa, options: Options) -> Sequence[Implement
         return ()
     plan = Plan(isa)
     group = int(attributes.attr("group"))
-    channels, columns = weights[1].array().shape[0] // group, weights[1].array().shape[1]
+    rows, columns = _known(w.shape[:2]) or (0, 0)
+    channels = rows // group
     spatial, out = x.shape[2:], core.output.shape[2:]
     pixels = x.shape[0] * dims.product(spatial)
     whole = channels * group

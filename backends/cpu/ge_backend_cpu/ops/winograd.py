@@ -70,9 +70,9 @@ def winograd(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]
     stride = windows.strides[0]
     if windows.strides not in ((1, 1), (2, 2)) or windows.dilations != (1, 1):
         return ()
-    data = weights[1].array()
+    channels = (size for size in w.shape[:2] if isinstance(size, int))
     collected = epilogue(site, core.input(2))
-    if collected is None or min(data.shape[:2]) < LEAST_CHANNELS:
+    if collected is None or min(channels) < LEAST_CHANNELS:
         return ()
     return [
         _planned(site, isa, collected, weights[0], windows.begin, form)
@@ -82,7 +82,9 @@ def winograd(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]
 
 
 def layer_error(weights: Constant, form: Form) -> float:
-    """The error of a layer with these weights; infinite when they are not finite."""
+    """The error of a layer with these weights; infinite when they are not finite, none when they are absent."""
+    if weights.residence == "absent":
+        return 0.0
     key = weights.digest(), form.outputs, form.stride
     if key not in _errors:
         with np.errstate(all="ignore"):
