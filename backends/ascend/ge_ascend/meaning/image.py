@@ -10,7 +10,8 @@ from ge_core.ir.dtype import float32, int32, int64
 from ge_core.ir.graph import Value
 
 
-def _layout(c: Call) -> str:
+def layout_of(c: Call) -> str:
+    """The format of the input x."""
     found = c.formats.get("x")
     found = c.attr("data_format") if found in (None, "ND") else found
     if found not in ("NCHW", "NHWC", "NCDHW", "NDHWC"):
@@ -18,7 +19,8 @@ def _layout(c: Call) -> str:
     return str(found)
 
 
-def _pads(c: Call, layout: str, mode: str) -> dict[str, object]:
+def pads_of(c: Call, layout: str, mode: str) -> dict[str, object]:
+    """The attributes of a pooling for a padding mode."""
     if mode == "CALCULATED":
         return {"pads": onnx_pads(list(c.attr("pads")))}
     if mode == "VALID":
@@ -31,13 +33,13 @@ def _pads(c: Call, layout: str, mode: str) -> dict[str, object]:
 @meaning("MaxPoolV3")
 def max_pool(c: Call) -> Result:
     """MaxPoolV3(x; ksize, strides, padding_mode, pads, data_format, global_pooling, ceil_mode)"""
-    layout = _layout(c)
+    layout = layout_of(c)
     x = channels_first(c, c["x"], layout)
     if c.attr("global_pooling"):
         return channels_back(c, c.b.GlobalMaxPool(x), layout)
     y = c.b.MaxPool(
         x, kernel_shape=window(c, layout, "ksize"), strides=window(c, layout, "strides"),
-        ceil_mode=int(c.attr("ceil_mode")), **_pads(c, layout, c.attr("padding_mode")),
+        ceil_mode=int(c.attr("ceil_mode")), **pads_of(c, layout, c.attr("padding_mode")),
     )  # fmt: skip
     return channels_back(c, y, layout)
 
@@ -45,12 +47,12 @@ def max_pool(c: Call) -> Result:
 @meaning("MaxPool3D")
 def max_pool_3d(c: Call) -> Result:
     """MaxPool3D(x; ksize, strides, padding, pads, dilation, ceil_mode, data_format)"""
-    layout = _layout(c)
+    layout = layout_of(c)
     x = channels_first(c, c["x"], layout)
     y = c.b.MaxPool(
         x, kernel_shape=window(c, layout, "ksize"), strides=window(c, layout, "strides"),
         dilations=window(c, layout, "dilation"), ceil_mode=int(c.attr("ceil_mode")),
-        **_pads(c, layout, c.attr("padding")),
+        **pads_of(c, layout, c.attr("padding")),
     )  # fmt: skip
     return channels_back(c, y, layout)
 
@@ -59,7 +61,7 @@ def max_pool_3d(c: Call) -> Result:
 def avg_pool(c: Call) -> Result:
     """AvgPoolV2(x; ksize, strides, padding_mode, pads, data_format, global_pooling, ceil_mode, exclusive,
     divisor_override)"""
-    layout = _layout(c)
+    layout = layout_of(c)
     x = channels_first(c, c["x"], layout)
     if c.attr("global_pooling"):
         return channels_back(c, c.b.GlobalAveragePool(x), layout)
@@ -69,15 +71,22 @@ def avg_pool(c: Call) -> Result:
 @meaning("AvgPool3D")
 def avg_pool_3d(c: Call) -> Result:
     """AvgPool3D(x; ksize, strides, pads, ceil_mode, count_include_pad, divisor_override, data_format)"""
-    layout = _layout(c)
+    layout = layout_of(c)
     x = channels_first(c, c["x"], layout)
     return channels_back(c, _average(c, x, layout, "CALCULATED", c.attr("count_include_pad")), layout)
 
 
 def _average(c: Call, x: Value, layout: str, mode: str, include: bool) -> Value:
-    kernel, strides = window(c, layout, "ksize"), window(c, layout, "strides")
-    pads = _pads(c, layout, mode)
     ceil, divisor = int(c.attr("ceil_mode")), int(c.attr("divisor_override"))
+    return average_window(c, x, layout, mode, include=include, ceil=ceil, divisor=divisor)
+
+
+def average_window(
+    c: Call, x: Value, layout: str, mode: str, *, include: bool, ceil: int = 0, divisor: int = 0
+) -> Value:
+    """An average pooling of x, channels first; whether padding counts, and a divisor instead of the count."""
+    kernel, strides = window(c, layout, "ksize"), window(c, layout, "strides")
+    pads = pads_of(c, layout, mode)
     if "pads" in pads:
         result: Value = c.b.ge.AveragePool(
             x, kernel_shape=kernel, strides=strides, pads=pads["pads"], dilations=[1] * len(kernel),
