@@ -10,6 +10,7 @@ Each part is a protocol of its own; the core asks with isinstance, and no target
 | Emulates | `ge verify` |
 | TakesImages | the option `preprocess`, with which a model takes images as they come |
 | Prepares | every compilation, when it begins |
+| KeepsModels | every compilation: whole models in the user's cache |
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ge_core.backend import Artifact, Options
     from ge_core.ir.graph import Graph
 
@@ -122,11 +125,29 @@ class Prepares(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsModels(Protocol):
+    """Compiles so that equal requests give equal models, which may then come from the cache (`ge_core.model_cache`)."""
+
+    def stamp(self, target: str, options: Options) -> str | None:
+        """All that its models depend on beside graph, weights and request: versions, instruction set, calibration,
+        environment. None: this compilation is neither kept nor found."""
+        ...
+
+    def fingerprint(self, secret: bytes, data: Sequence[np.ndarray]) -> bytes:
+        """A keyed digest of arrays of bytes (uint8, contiguous), their lengths and order included.
+
+        Its docstring bounds the probability, over random secrets, that two different lists have the same one.
+        """
+        ...
+
+
 __all__ = [
     "ChecksFiles",
     "Describes",
     "Emulates",
     "FileFinding",
+    "KeepsModels",
     "Prediction",
     "Prepares",
     "SavesFiles",

@@ -40,11 +40,19 @@ def is_known(digest: bytes) -> bool:
     """Whether this user wrote the file with this digest; a folder that others can write to says nothing."""
     folder = _folder()
     try:
-        state = folder.stat()
+        return is_private(folder) and (folder / digest.hex()).is_file()
     except OSError:
         return False
-    private = state.st_uid == os.geteuid() and not state.st_mode & 0o022
-    return private and (folder / digest.hex()).is_file()
+
+
+def is_private(folder: Path) -> bool:
+    """Whether nobody but this user can write to a folder.
+
+    Raises:
+        OSError: it is not there.
+    """
+    state = folder.stat()
+    return state.st_uid == os.geteuid() and not state.st_mode & 0o022
 
 
 def _folder() -> Path:

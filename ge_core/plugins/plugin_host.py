@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,6 +22,7 @@ from ge_core.plugins.loader import Broken
 from ge_core.plugins.plugin import Plugin
 from ge_core.plugins.registry import Registrar, Registry
 from ge_core.plugins.switches import REFERENCE, Switches
+from ge_core.source_stamp import source_stamp
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,6 +169,13 @@ class PluginHost:
         wanted = [row for row in rows if kind in (None, row.kind)]
         return sorted(wanted, key=lambda row: (row.kind, row.name, row.distribution))
 
+    def additions(self) -> list[str]:
+        """The passes and operators that loaded plugins have added, each with its owner, version and source stamp."""
+        rows = [("pass", each) for each in self.passes.values()]
+        rows += [("operator", each) for each in self.operators.values()]
+        owners = {f"{source.kind} {source.name}": source for source in self._sources.values()}
+        return sorted(f"{what} {each.name} {_version(owners[each.owner])}" for what, each in rows)
+
     def _status(self, source: Source, load: bool) -> PluginStatus:
         disabled = self.switches.why_disabled(source.name)
         if disabled:
@@ -274,6 +283,12 @@ class PluginHost:
             expected=f"a model of one of {readable}",
             fix=" or ".join(fixes) or "pass a model of one of these frameworks, or name the frontend by framework=",
         )
+
+
+def _version(source: Source) -> str:
+    """A plugin's version, and a stamp of its sources, which change without it while it is developed."""
+    file = getattr(sys.modules.get(source.entry_point.module), "__file__", None)
+    return f"{source} {source_stamp(os.path.dirname(file)) if file else ''}"
 
 
 def _asked(row: PluginStatus) -> str:

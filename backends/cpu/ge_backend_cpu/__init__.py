@@ -28,7 +28,7 @@ def ge_plugin_info() -> PluginInfo:
             "isa": "instruction sets to compile for: 'x86-64-v3', or a list; by default the host's",
             "workers": "processes that compile; 0 compiles in this one",
             "share_weights": "True: weights that no kernel wants otherwise stay in the memory of the original",
-            "cache": "False keeps compiled kernels out of the user's cache",
+            "cache": "False keeps compiled kernels and models out of the user's cache",
         },
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ge_backend_cpu import implementations
-from ge_backend_cpu.isa import Isa, supported_platform, wanted
+from ge_backend_cpu.isa import Isa, host, processor, supported_platform, wanted
 from ge_backend_cpu.kernel import Kernel
 from ge_backend_cpu.outlook import Outlook
 from ge_core.backend import Artifact, Group, Implementation, Options, Problem, Refusal, TargetInfo, operands
@@ -18,6 +18,9 @@ from ge_core.ir.traverse import walk
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
 from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep
+
+if TYPE_CHECKING:
+    import numpy as np
 
 TARGET = "cpu"
 
@@ -70,6 +73,25 @@ class CpuBackend:
         workers = worker_count(options.get("workers"))
         if workers and not self._outlook.is_known(graphs, _cache(options)):
             start_workers(workers)
+
+    def stamp(self, target: str, options: Options) -> str | None:
+        """See `ge_core.device_contract.KeepsModels`."""
+        from ge_backend_cpu.cache import generator_version
+        from ge_backend_cpu.figures import figures_stamp
+        from ge_backend_cpu.team import thread_count
+
+        cache = _cache(options)
+        if cache is None or supported_platform():
+            return None
+        levels = ",".join(map(str, wanted(options.get("isa"))))
+        threads = thread_count(options.get("num_threads"))
+        return f"{generator_version()} {levels} on {host()} {processor()} {threads} {figures_stamp(cache)}"
+
+    def fingerprint(self, secret: bytes, data: Sequence[np.ndarray]) -> bytes:
+        """See `ge_core.device_contract.KeepsModels` and `ge_backend_cpu.fingerprint`."""
+        from ge_backend_cpu.fingerprint import fingerprint
+
+        return fingerprint(secret, data)
 
     def passes(self, target: str, options: Options) -> Sequence[Any]:
         # they need the generators, which a model from a file does without

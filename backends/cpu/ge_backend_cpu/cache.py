@@ -11,7 +11,10 @@ import os
 import tempfile
 import time
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
+
+from ge_core.source_stamp import source_stamp
 
 LIMIT = 1 << 30
 """Bytes beyond which the oldest entries go."""
@@ -30,15 +33,29 @@ def cache_folder() -> Path:
 
 @lru_cache(maxsize=1)
 def generator_version() -> str:
-    """Digest of the sources that decide what code comes out: this package's, the scalar expressions', LLVM's number."""
+    """Digest of the sources that decide what code comes out: this package's, the scalar expressions', LLVM's number.
+
+    It is kept under a stamp of the files, since reading them all and asking LLVM takes longer than opening a model.
+    """
+    import ge_core.ops as operators
+
+    package = find_spec("llvmlite")
+    llvm = package.submodule_search_locations if package is not None else None
+    folders = [Path(__file__).parent, Path(str(operators.__file__)).parent, *(llvm or ())]
+    cache, stamp = Cache(), source_stamp(*folders, suffixes=(".py", ".so"))
+    known = cache.get(f"{0:02}version-{stamp}")
+    if known is not None:
+        return known.decode()
+    version = _generator_version(folders[0], folders[1])
+    cache.put(f"{0:02}version-{stamp}", version.encode())
+    return version
+
+
+def _generator_version(own: Path, core: Path) -> str:
     import llvmlite
     from llvmlite.binding import llvm_version_info
 
-    import ge_core.ops as operators
-
     digest = hashlib.sha256(f"{llvmlite.__version__} {llvm_version_info}".encode())
-    own = Path(__file__).parent
-    core = Path(str(operators.__file__)).parent
     for path in (*sorted(own.rglob("*.py")), core / "pointwise.py", core / "expression.py"):
         digest.update(f"{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()

@@ -7,6 +7,7 @@ name, so that one object runs on every machine of its level.
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -107,6 +108,12 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 }
 
+_WORDS = {
+    "abm": "lzcnt", "asimddp": "dotprod", "avx512_bf16": "avx512bf16", "avx512_vnni": "avx512vnni",
+    "avx_vnni": "avxvnni", "bmi1": "bmi",
+}  # fmt: skip
+"""Linux's names of features where they differ from LLVM's."""
+
 
 @lru_cache(maxsize=1)
 def host() -> Isa:
@@ -115,20 +122,52 @@ def host() -> Isa:
     Raises:
         BackendError: it has less than the lowest level.
     """
-    import llvmlite.binding as llvm
-
-    features = {name for name, on in llvm.get_host_cpu_features().items() if on}
-    machine = llvm.get_default_triple().split("-")[0]
+    machine, features = platform.machine().lower(), _features()
     if machine in ("aarch64", "arm64"):
         return replace(LEVELS["aarch64"], extras=frozenset(features & set(EXTRAS["aarch64"])))
     if machine not in ("x86_64", "amd64") or not set(_NEEDS["x86-64-v3"]) <= features:
         raise BackendError(
-            f"this processor ({machine}, {llvm.get_host_cpu_name()}) is not supported",
+            f"this processor ({machine}, {processor()}) is not supported",
             expected="x86-64 with AVX2 and FMA (2013 and later), or aarch64",
             fix="use target='reference'",
         )
     level = "x86-64-v4" if set(_NEEDS["x86-64-v4"]) <= features else "x86-64-v3"
     return replace(LEVELS[level], extras=frozenset(features & set(EXTRAS[level])))
+
+
+def _features() -> set[str]:
+    """What the processor and the system can do, in LLVM's words: as the system tells it, else as LLVM finds it.
+
+    The system is asked first, since loading LLVM takes longer than opening a model.
+    """
+    told = _told().get("flags") or _told().get("Features")
+    if told:
+        return {_WORDS.get(word, word) for word in told.split()}
+    import llvmlite.binding as llvm
+
+    return {name for name, on in llvm.get_host_cpu_features().items() if on}
+
+
+def processor() -> str:
+    """The processor's name, as the system tells it."""
+    told = _told()
+    return told.get("model name") or " ".join(told.get(f"CPU {part}", "") for part in ("implementer", "part")).strip()
+
+
+@lru_cache(maxsize=1)
+def _told() -> dict[str, str]:
+    """What /proc/cpuinfo says about the first processor."""
+    found: dict[str, str] = {}
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                name, colon, value = line.partition(":")
+                if not colon:
+                    break
+                found[name.strip()] = value.strip()
+    except OSError:
+        return {}
+    return found
 
 
 def wanted(option: object = None) -> tuple[Isa, ...]:

@@ -9,7 +9,7 @@ import ctypes
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from ge_backend_cpu.cache import Cache
 from ge_backend_cpu.compile import compiled
 from ge_backend_cpu.emit import FLOAT, Function, constant, vector
+from ge_backend_cpu.figures import Machine, figures_key, read_figures, use_figures
 from ge_backend_cpu.image import Mapped, joined
 from ge_backend_cpu.isa import Isa, host
 from ge_backend_cpu.kernel import Kernel, family
@@ -43,22 +44,6 @@ APART = 3600.0
 """Seconds between two looks."""
 MUCH = 1.25
 """How much faster a look must be to replace figures: less than that costs no decision worth having."""
-_FORM = 2
-"""Number of the way in which figures are measured and kept."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """One core's best.
-
-    Attributes:
-        flops: float32 operations per second (a multiply-add is two).
-        near, far: bytes per second read from the second-level cache and from memory.
-    """
-
-    flops: float
-    near: float
-    far: float
 
 
 @family("probe.multiply_add")
@@ -103,25 +88,16 @@ def machine() -> Machine:
     times, in later processes, and those that were much too low are replaced. Then they stay, and equal models give
     equal files.
     """
-    from llvmlite.binding import get_host_cpu_name
-
-    cache, key = Cache(), f"{0:02}machine-{_FORM}-{host()}-{get_host_cpu_name()}"
-    found, looks, last = _stored(cache.get(key))
+    cache, key = Cache(), figures_key()
+    found, looks, last = read_figures(cache.get(key))
     if looks < LOOKS and not 0 <= time.time() - last < APART:
         new = measure(host())
         found = new if found is None else faster(found, new)
         kept = {**asdict(found), "looks": looks + 1, "last": time.time()}
         cache.put(key, json.dumps(kept).encode())
     assert found is not None
+    use_figures(found)
     return found
-
-
-def _stored(data: bytes | None) -> tuple[Machine | None, int, float]:
-    """The figures in the cache, how often they were looked at, and when last."""
-    if data is None:
-        return None, 0, 0.0
-    kept = json.loads(data)
-    return Machine(kept["flops"], kept["near"], kept["far"]), int(kept["looks"]), float(kept["last"])
 
 
 def faster(old: Machine, new: Machine) -> Machine:

@@ -16,7 +16,7 @@ from ge_core.plan.plan import CopyStep, ExecutionPlan
 from ge_core.plan.profile import StepTime, step_time
 
 if TYPE_CHECKING:
-    from ge_backend_cpu.probe import Machine
+    from ge_backend_cpu.figures import Machine
 
 Env = Mapping[str, int]
 
