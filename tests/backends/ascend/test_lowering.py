@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ge_core.ir import Builder, Graph, Location, Value
 from tests.backends.ascend.roundtrip import graph_of, lowered, same, types
@@ -68,6 +69,19 @@ def test_an_addition_before_a_norm_joins_it() -> None:
     graph = graph_of(build, ("float32", (2, 8)), ("float32", (2, 8)), ("float32", (8,)))
     found = types(same(graph))
     assert "AddRmsNorm" in found and "Add" not in found
+
+
+@pytest.mark.parametrize("target", ["ascend910b", "ascend310p"])
+def test_an_addition_before_a_layer_norm_joins_it_where_that_is_allowed(target: str) -> None:
+    def build(b: Builder, x: Value, y: Value, g: Value, z: Value) -> object:
+        total = b.Add(x, y)
+        return b.LayerNormalization(total, g, z), b.Mul(total, 2.0)
+
+    kinds = [("float32", shape) for shape in ((2, 8), (2, 8), (8,), (8,))]
+    graph = graph_of(build, *kinds)
+    fused = types(same(graph, target=target, tolerance=1e-2, allow_unsure=True))
+    assert "AddLayerNorm" in fused and "Add" not in fused
+    assert "AddLayerNorm" not in types(same(graph, target=target, tolerance=1e-2))
 
 
 def test_unconfirmed_activations_are_built_from_primitives() -> None:

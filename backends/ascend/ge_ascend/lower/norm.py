@@ -5,6 +5,8 @@ from __future__ import annotations
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
+from ge_ascend.prototypes import prototype
+from ge_core.ir.dims import Size
 from ge_core.ir.dtype import float32, int32
 
 
@@ -15,6 +17,9 @@ def layer_norm(c: LowerCall) -> list[Out | None]:
     sizes = c.shape()[axis:]
     if len(c.node.outputs) > 1 or not all(isinstance(size, int) for size in sizes):
         return list(c.expand())
+    joined = _add_layer_norm(c, sizes)
+    if joined is not None:
+        return [joined]
     found = c.ops(
         "LayerNormV4",
         c[0],
@@ -24,6 +29,23 @@ def layer_norm(c: LowerCall) -> list[Out | None]:
         epsilon=float(c.attr("epsilon")),
     )
     return [found[0]]
+
+
+def _add_layer_norm(c: LowerCall, sizes: tuple[Size, ...]) -> Out | None:
+    """AddLayerNorm does an addition before a norm of the last axis too; no plugin confirms it."""
+    declared = prototype("AddLayerNorm")
+    if not c.may_use("Skip add + LayerNorm pattern") or declared is None or not declared.on(c.engine.chip):
+        return None
+    added = _addition(c) if len(sizes) == 1 and c.node.input(2) is not None else None
+    if added is None:
+        return None
+    factors = [_shaped(c, index, sizes) for index in (1, 2)]
+    operands = [out for _, out in added.op.inputs]
+    epsilon = float(c.attr("epsilon"))
+    y, _, _, total = c.ops("AddLayerNorm", *operands, *factors, None, epsilon=epsilon, additional_output=True)
+    c.scope.net.ops.remove(added.op)
+    c.scope.outs[c.input(0)] = total
+    return y
 
 
 def _shaped(c: LowerCall, index: int, sizes: tuple[object, ...]) -> Out | None:
