@@ -6,17 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
-from ge_backend_cpu.contract.tile import PANEL
+from ge_backend_cpu.contract.tile import LINE, MOST_FETCHED, PANEL, UNROLL
 from ge_backend_cpu.emit import Function
 from ge_backend_cpu.integers import Value
 from ge_core.ir.dtype import DType, uint8
-
-UNROLL = 4
-"""Steps of the run in one round."""
-LINE = 64
-"""Bytes of a cache line."""
-FETCHED = 2
-"""Cache lines of the next panels that one round asks for."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +36,7 @@ class Run:
         length: Value,
         sums: Sequence[Value],
         ahead: Value | None = None,
+        lines: int = MOST_FETCHED,
     ) -> list[Value]:
         """sums[row][vector] += rows * panels.
 
@@ -51,12 +45,13 @@ class Run:
             panels: pointers to the panels' first lines.
             sums: vectors by row, then by place in the row.
             ahead: address of what is read after these panels, for the second-level cache.
+            lines: cache lines of it that one round asks for.
         """
         whole = f.mul(f.div(length, UNROLL), UNROLL)
         with f.loop(0, whole, UNROLL, carry=sums) as loop:
             if ahead is not None:
-                for i in range(FETCHED):
-                    f.prefetch(f.at(ahead, f.add(f.mul(loop.index, fetched_bytes(1)), i * LINE), uint8), 2)
+                for i in range(lines):
+                    f.prefetch(f.at(ahead, f.add(f.mul(loop.index, fetched_bytes(1, lines)), i * LINE), uint8), 2)
             current: Sequence[Value] = loop.values
             for step in range(UNROLL):
                 current = self._step(f, rows, panels, loop.index, step, current)
@@ -85,9 +80,9 @@ class Run:
         return found
 
 
-def fetched_bytes(steps: int) -> int:
-    """How far a run asks ahead in so many steps."""
-    return steps * FETCHED * LINE // UNROLL
+def fetched_bytes(steps: int, lines: int) -> int:
+    """How far a run that asks for so many lines in a round asks ahead in so many steps."""
+    return steps * lines * LINE // UNROLL
 
 
 def balanced(

@@ -12,7 +12,7 @@ from ge_backend_cpu.contract.matrix import Matrix
 from ge_backend_cpu.contract.pack import ROWS, Pack
 from ge_backend_cpu.contract.product import Product, panel_hint, row_hint
 from ge_backend_cpu.contract.site import Collected, Site
-from ge_backend_cpu.contract.tile import MANY, PANEL, grain
+from ge_backend_cpu.contract.tile import MANY, PANEL, fetched, grain
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, prepared, result, source, work
 from ge_core.backend import Implementation, PrecisionClass, Storage, operands
@@ -28,8 +28,10 @@ NEAR_BYTES = 384 << 10
 
 STREAMED = 0.75
 """Share of the memory's speed at which panels are read between multiplications."""
-DEPTH = 1024
-"""Elements of a run that are multiplied before the next ones."""
+MOST_DEPTH = 1024
+"""Elements of a run that is multiplied at once."""
+DEPTH = 768
+"""Elements of a longer run that are multiplied before the next ones."""
 LEAST_DEPTH = 128
 """Elements of a tap that are worth a part of their own."""
 DEEP_TAPS = 4096
@@ -230,9 +232,10 @@ def multiply(
     deep = row_hint(m) >= MANY and product.sums.element.bits == 32 and _is_deep(k, whole_run)
     count = dims.product(size for size, *_ in batch)
     by_rows, each, parts = cut(m, n)
+    block = _block(k, product.sums, deep)
     named: dict[str, Size] = {
         "start": 0, "c_start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "by_rows": int(by_rows),
-        "grain": each, "block": _block(k, product.sums, deep), "depth": _depth(k),
+        "grain": each, "block": block, "depth": _depth(k),
     }  # fmt: skip
     for i, (size, a_step, b_step, c_step) in enumerate(batch):
         named |= {f"batch_size{i}": size, f"batch_a{i}": a_step, f"batch_b{i}": b_step, f"batch_c{i}": c_step}
@@ -251,6 +254,7 @@ def multiply(
         panels=panel_hint(dims.ceildiv(n, PANEL), row_hint(m)),
         even=isinstance(k, int) and k % 4 == 0,
         deep=deep,
+        fetched=fetched(plan.isa, product.sums.width(plan.isa), _height(m, block), product.stored[1].bits),
     )
     if sides is None:
         sides = [source(number) for number in collected.operands]
@@ -288,14 +292,19 @@ def cut(m: Size, n: Size) -> tuple[bool, Size, Size]:
 
 def _is_deep(k: Size, whole: Size) -> bool:
     """Whether a run, of one tap and of all, is multiplied in parts: where a tile's panels would fill the cache."""
-    return least(k) > DEPTH or (least(k) >= LEAST_DEPTH and least(whole) > DEEP_TAPS)
+    return least(k) > MOST_DEPTH or (least(k) >= LEAST_DEPTH and least(whole) > DEEP_TAPS)
 
 
 def _block(k: Size, sums: Arithmetic, deep: bool) -> int:
     """Rows of A that stay in the cache while all panels pass: more where that many panels would pass often."""
-    row = min(max(least(k), 1), DEPTH) * sums.element.bits // 8
+    row = min(max(least(k), 1), MOST_DEPTH) * sums.element.bits // 8
     found = max(NEAR_BYTES // row // ROW_GRAIN, min(2 * NEAR_BYTES // row, DEEP_ROWS) // ROW_GRAIN) * ROW_GRAIN
     return min(found, DEEP_ROWS) if deep else found
+
+
+def _height(rows: Size, block: int) -> int:
+    """Rows of the blocks that rows are cut into, 0 when it is not known."""
+    return -(-rows // max((rows + block // 2) // block, 1)) if isinstance(rows, int) else 0
 
 
 def _depth(k: Size) -> Size:

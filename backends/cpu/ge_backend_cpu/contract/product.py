@@ -15,7 +15,7 @@ from typing import Any
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.epilogue import Epilogue
-from ge_backend_cpu.contract.tile import MANY, SKINNY
+from ge_backend_cpu.contract.tile import MANY, MOST_FETCHED, SKINNY
 from ge_backend_cpu.kernel import Kernel
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
@@ -41,6 +41,7 @@ class Product:
         panels: of the product, or a number that all widths of tiles divide as often; 0 when it is not known.
         even: whether the run is a multiple of 4.
         deep: whether the run is multiplied in parts that stay in the caches with a block of rows.
+        fetched: cache lines of the next panels that a round of the inner loop asks for.
     """
 
     a: str
@@ -55,6 +56,7 @@ class Product:
     panels: int = 0
     even: bool = False
     deep: bool = False
+    fetched: int = MOST_FETCHED
 
     @property
     def sums(self) -> Arithmetic:

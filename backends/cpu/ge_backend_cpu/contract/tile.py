@@ -14,6 +14,12 @@ PANEL = 16
 """Columns of a panel."""
 MANY = 25
 """Rows from which balanced tiles are at most one row short."""
+UNROLL = 4
+"""Steps of a run in one round of the innermost loop."""
+LINE = 64
+"""Bytes of a cache line."""
+MOST_FETCHED = 2
+"""Cache lines of the next panels that one round asks for at most."""
 SKINNY = 3
 """Rows up to which the panels are streamed: more of them at a time, so that memory is read in many places."""
 
@@ -75,6 +81,23 @@ def _heights(most: int, rows: int) -> tuple[int, ...]:
         return (most, most - 1) if most > 1 else (1,)
     count = -(-rows // most)
     return tuple(dict.fromkeys((-(-rows // count), max(rows // count, 1))))
+
+
+def fetched(isa: Isa, width: int, rows: int, bits: int) -> int:
+    """Cache lines that a round asks for, so that the tiles of a block ask for all of the next panels.
+
+    Asking for the same lines again takes the place of loads.
+
+    Args:
+        width: elements of a vector.
+        rows: of a block, 0 when it is not known.
+        bits: of an element of the panels.
+    """
+    if rows == 0:
+        return MOST_FETCHED
+    shape = shapes(isa, width, rows, 0)[0]
+    wanted = -(-UNROLL * shape.panels * PANEL * bits // (8 * LINE))
+    return min(-(-wanted // -(-rows // shape.rows)), MOST_FETCHED)
 
 
 def grain(rows: int) -> int:
