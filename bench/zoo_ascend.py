@@ -134,11 +134,12 @@ def keep(results: dict[str, Any], work: str, key: str, row: dict[str, Any]) -> s
     if row["status"] != "ok":
         return f"{row['status']} {row.get('message', '')}"
     targets = [target for target in row if target != "status"]
-    if any(old[target]["operators"] != row[target]["operators"] for target in targets):
-        counts = ", ".join(f"{old[target]['operators']} and {row[target]['operators']}" for target in targets)
+    run = [target for target in targets if "error" in old.get(target, {})]
+    if any(old[target]["operators"] != row[target]["operators"] for target in run):
+        counts = ", ".join(f"{old[target]['operators']} and {row[target]['operators']}" for target in run)
         return f"lowered otherwise than its round trip ({counts} operators): run it again"
     for target in targets:
-        old[target] |= row[target]
+        old[target] = old.get(target, {}) | row[target]
     return "estimated"
 
 
@@ -191,7 +192,8 @@ def write_results(results: Mapping[str, Any]) -> None:
 
 HEAD = (
     "| model | operators 910B | errors | round trip | est. ms | round trip bf16 | predicted bf16 | operators 310P | "
-    "errors | round trip fp16 | predicted fp16 | est. ms |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+    "errors | round trip fp16 | predicted fp16 | est. ms | est. ms 910A | est. ms 910_93 |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -212,7 +214,8 @@ def table(results: Mapping[str, Any]) -> str:
     if results["bfloat16"]:
         near = sum(row["status"] == "ok" for row in results["bfloat16"].values())
         head += f". In bfloat16 {near} of the {len(results['bfloat16'])} that were run are as far off as predicted"
-    lines = [f"{head}.", "", HEAD, *(_line(name, row, results["bfloat16"].get(name)) for name, row in rows.items())]
+    lines = [f"{head}.", "", *_by_target(results), "", HEAD]
+    lines += [_line(name, row, results["bfloat16"].get(name)) for name, row in rows.items()]
     if results["half"]:
         lines += [
             "",
@@ -222,6 +225,34 @@ def table(results: Mapping[str, Any]) -> str:
         ]
         lines += [_half_line(name, row) for name, row in results["half"].items()]
     return "\n".join(lines)
+
+
+def _by_target(results: Mapping[str, Any]) -> list[str]:
+    """One line for each target and mode: how many models, what the checker says, how far off at most."""
+    from bench.ascend_rows import BFLOAT16, OTHERS, TARGETS
+
+    lines = [
+        "| target | precision mode | lowered | operators | checker errors | run | largest error | as predicted |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for target, mode in (TARGETS | OTHERS).items():
+        rows = [row[target] for row in results["models"].values() if target in row and row["status"] == "ok"]
+        lines.append(_target_line(target, mode, rows))
+    half = [row for row in results["bfloat16"].values() if "error" in row]
+    return [*lines, _target_line(*BFLOAT16, half)]
+
+
+def _target_line(target: str, mode: str, rows: Sequence[Any]) -> str:
+    from bench.ascend_rows import SPREAD, TARGETS, TOLERANCE
+
+    run = [row for row in rows if "error" in row]
+    near = sum(row["error"] <= TOLERANCE + SPREAD * row["predicted"] for row in run)
+    exact = run and mode == TARGETS["ascend910b"]
+    return (
+        f"| {target} | {mode} | {len(rows)} | {sum(row['operators'] for row in rows)} | "
+        f"{sum(row['errors'] for row in rows)} | {len(run) or ''} | "
+        f"{max(row['error'] for row in run) if exact else ''} | {near if run else ''} |"
+    )
 
 
 def _half_line(name: str, row: Mapping[str, Any]) -> str:
@@ -243,8 +274,12 @@ def _line(name: str, row: Mapping[str, Any], bfloat16: Mapping[str, Any] | None)
     return (
         f"| {name} | {big['operators']} | {big['errors']} | {big['error']:.1e} | {big['milliseconds']:.3g} | {half} | "
         f"{small['operators']} | {small['errors']} | {small['error']:.1e} | {small['predicted']:.1e}{beyond} | "
-        f"{small['milliseconds']:.3g} |"
+        f"{small['milliseconds']:.3g} | {_milliseconds(row, 'ascend910a')} | {_milliseconds(row, 'ascend910_93')} |"
     )
+
+
+def _milliseconds(row: Mapping[str, Any], target: str) -> str:
+    return f"{row[target]['milliseconds']:.3g}" if target in row else "not run"
 
 
 if __name__ == "__main__":
