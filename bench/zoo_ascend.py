@@ -263,7 +263,7 @@ def _half_line(name: str, row: Mapping[str, Any]) -> str:
 def _line(name: str, row: Mapping[str, Any], bfloat16: Mapping[str, Any] | None) -> str:
     if row["status"] != "ok":
         why = "" if row["status"].startswith("refused") else f": {row['message'][:160]}" if "message" in row else ""
-        return f"| {name} | {row['status']}{why} | | | | | | | | | | |".replace("\n", " ")
+        return f"| {name} | {row['status']}{why} | | | | | | | | | | | | | |".replace("\n", " ")
     big, small = row["ascend910b"], row["ascend310p"]
     range_ = small.get("range", "")
     name += f" (against {row['against']})" if "against" in row else ""

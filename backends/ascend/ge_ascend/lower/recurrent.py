@@ -1,4 +1,6 @@
-"""Recurrent layers that CANN has no certain operator for, as loops over the steps.
+"""Recurrent layers that CANN has no certain operator for, as scans over the steps.
+
+What the inputs give to all steps is one product before the scan; a step adds what its state gives.
 
 RNN:  h' = f(W x + R h + Wb + Rb)
 LSTM: i, o, f, c = W x + R h + Wb + Rb;  C = sigmoid(f) C + sigmoid(i) tanh(c);  h = P (sigmoid(o) tanh(C))
@@ -17,7 +19,6 @@ from ge_core.errors import BackendError
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Node, Value
 
-_BACK = -(2**63)
 Step = Callable[[Builder, Value, Sequence[Value]], list[Value]]
 
 
@@ -38,57 +39,60 @@ def _expanded(b: Builder, node: Node) -> list[Value]:
     ]
     parts = []
     for d, back in enumerate(directions):
-        weights = [_slice(b, v, d) for v in (w, r)]
+        weights = [b.Transpose(_slice(b, v, d), perm=[1, 0]) for v in (w, r)]
         bias = None if node.input(3) is None else _bias(b, _slice(b, _given(node, 3), d))
-        size = weights[1].shape[1]
+        size = weights[1].shape[0]
         width = node.attrs["hidden_size"]
         initial = [_initial(b, node, 5, d, x, size)]
         if lstm:
             initial.append(_initial(b, node, 6, d, x, width))
-            projection = None if node.input(7) is None else _slice(b, _given(node, 7), d)
-            step = _lstm(weights, bias, projection)
+            given = node.input(7)
+            projection = None if given is None else b.Transpose(_slice(b, given, d), perm=[1, 0])
+            step = _lstm(weights[1], projection)
         else:
-            step = _rnn(weights, bias, _activation(node, d))
-        parts.append(_run(b, _reversed(b, x) if back else x, initial, step, back))
+            step = _rnn(weights[1], _activation(node, d))
+        gates = b.MatMul(x, weights[0])
+        parts.append(_run(b, gates if bias is None else b.Add(gates, bias), initial, step, int(back)))
     y = b.Concat([b.Unsqueeze(p[0], b.ints(1)) for p in parts], axis=1)
     last = [b.Concat([b.Unsqueeze(p[1 + i], b.ints(0)) for p in parts], axis=0) for i in range(2 if lstm else 1)]
     return [y, *last][: len(node.outputs)]
 
 
-def _run(b: Builder, x: Value, initial: Sequence[Value], step: Step, back: bool) -> tuple[Value, ...]:
-    """All states of the first kind, in the order of x, and the last state of each kind."""
+def _run(b: Builder, gates: Value, initial: Sequence[Value], step: Step, back: int) -> tuple[Value, ...]:
+    """All states of the first kind, in the order of the inputs, and the last state of each kind."""
 
-    def body(inner: Builder, i: Value, go: Value, *state: Value) -> list[Value]:
-        after = step(inner, inner.Gather(x, i, axis=0), state)
-        return [inner.Identity(go), *after, after[0]]
+    def body(inner: Builder, *given: Value) -> list[Value]:
+        after = step(inner, given[-1], given[:-1])
+        return [*after, after[0]]
 
-    found = b.Loop(b.scalar(x.shape[0]), np.bool_(True), list(initial), body=body)
+    found = b.Scan(
+        *initial, gates, num_scan_inputs=1, scan_input_directions=[back], scan_output_directions=[back], body=body
+    )
     *last, collected = found
-    return (_reversed(b, collected) if back else collected, *last)
+    return (collected, *last)
 
 
-def _rnn(weights: Sequence[Value], bias: Value | None, activation: str) -> Step:
-    def step(b: Builder, x: Value, state: Sequence[Value]) -> list[Value]:
-        return [b.op(activation, _gates(b, x, state[0], weights, bias))]
+def _rnn(recurrence: Value, activation: str) -> Step:
+    def step(b: Builder, gates: Value, state: Sequence[Value]) -> list[Value]:
+        return [b.op(activation, _with_state(b, gates, state[0], recurrence))]
 
     return step
 
 
-def _lstm(weights: Sequence[Value], bias: Value | None, projection: Value | None) -> Step:
-    def step(b: Builder, x: Value, state: Sequence[Value]) -> list[Value]:
-        i, o, f, g = b.Split(_gates(b, x, state[0], weights, bias), axis=-1, num_outputs=4)
+def _lstm(recurrence: Value, projection: Value | None) -> Step:
+    def step(b: Builder, gates: Value, state: Sequence[Value]) -> list[Value]:
+        i, o, f, g = b.Split(_with_state(b, gates, state[0], recurrence), axis=-1, num_outputs=4)
         cell = b.Add(b.Mul(b.Sigmoid(f), state[1]), b.Mul(b.Sigmoid(i), b.Tanh(g)))
         hidden = b.Mul(b.Sigmoid(o), b.Tanh(cell))
         if projection is not None:
-            hidden = b.MatMul(hidden, b.Transpose(projection, perm=[1, 0]))
+            hidden = b.MatMul(hidden, projection)
         return [hidden, cell]
 
     return step
 
 
-def _gates(b: Builder, x: Value, h: Value, weights: Sequence[Value], bias: Value | None) -> Value:
-    total = b.Add(*(b.MatMul(v, b.Transpose(w, perm=[1, 0])) for v, w in zip((x, h), weights, strict=True)))
-    result: Value = total if bias is None else b.Add(total, bias)
+def _with_state(b: Builder, gates: Value, h: Value, recurrence: Value) -> Value:
+    result: Value = b.Add(gates, b.MatMul(h, recurrence))
     return result
 
 
@@ -115,11 +119,6 @@ def _initial(b: Builder, node: Node, index: int, direction: int, x: Value, width
 
 def _slice(b: Builder, value: Value, direction: int) -> Value:
     result: Value = b.Gather(value, np.int64(direction), axis=0)
-    return result
-
-
-def _reversed(b: Builder, x: Value) -> Value:
-    result: Value = b.Slice(x, b.ints(-1), b.constant(np.array([_BACK])), b.ints(0), b.ints(-1))
     return result
 
 
