@@ -32,7 +32,7 @@ def check(x: np.ndarray, op: str, *operands: int, **attributes: int) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int8", "uint8", "int64", "uint32"])
 def test_order(dtype: str) -> None:
     """Few different values, so that equal ones are common."""
-    x = RNG.integers(0, 6, (3, 41, 5)).astype(dtype)
+    x = RNG.integers(0, 6, (3, 67, 5)).astype(dtype)
     if x.dtype.kind == "f":
         x[0, 3:7, 0] = np.nan
         x[1, 5, :] = [np.inf, -np.inf, 0.0, -0.0, np.nan]
@@ -40,6 +40,14 @@ def test_order(dtype: str) -> None:
         for down in (0, 1):
             check(x, "ge.Sort", axis=axis, descending=down)
             check(x, "TopK", min(4, x.shape[axis]), axis=axis, largest=down)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int16", "uint8", "int64", "uint64"])
+def test_any_bits(dtype: str) -> None:
+    x = np.frombuffer(RNG.bytes(8 * 400), dtype).reshape(-1, 50 if np.dtype(dtype).itemsize > 4 else 200)
+    for down in (0, 1):
+        check(x, "ge.Sort", axis=1, descending=down)
+        check(x, "ge.Sort", axis=0, descending=down)
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 63, 64, 65, 200, 300])

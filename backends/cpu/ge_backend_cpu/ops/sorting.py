@@ -1,4 +1,4 @@
-"""Sort and TopK: by a list that is kept in order where few elements are wanted, else by merging."""
+"""Sort and TopK: by a list that is kept in order where few elements are wanted, else by merging or by their digits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from ge_core.ir.dims import Size
 from ge_core.ir.graph import Node
 
 MOST_KEPT = 64
-"""Largest k for which a list in order beats merging."""
+"""Largest k for which a list in order beats sorting."""
+MOST_MERGED = 48
+"""Elements of a row up to which merging beats a radix sort."""
 PICOSECONDS = 4000
-"""Of one element in one round of merging; of one element that a list refuses."""
+"""Of one element in one round of merging, or of a radix sort; of one element that a list refuses."""
 
 
 @implementation("TopK", "ge.Sort")
@@ -45,9 +47,11 @@ def ordered(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     parameters: dict[str, object] = {"dtype": data.dtype.name, "descending": descending}
     if few:
         parameters["most"] = MOST_KEPT
-    rounds = 1 if few else 12
+    merges = isinstance(size, int) and (size <= MOST_MERGED or size >= 1 << 31)
+    method, rounds = ("kept", 1) if few else ("merge", 12) if merges else ("radix", 4)
+    room = 0 if few else 16 if merges or data.dtype.bits <= 32 else 32
     launch = Launch(
-        kernel=Kernel("sorting.kept" if few else "sorting.merge", parameters),
+        kernel=Kernel(f"sorting.{method}", parameters),
         operands=(source(0), result(0), result(1), *(() if few else (work(),))),
         params=(size, kept, step),
         extent=rows if kept != 0 else 0,
@@ -56,7 +60,7 @@ def ordered(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     return [
         Implementation(
             name=f"sorting.{node.op}",
-            workspace=0 if few else dims.maximum(rows * size * 16, 1),
+            workspace=0 if few else dims.maximum(rows * size * room, 1),
             cost=typical(launch.picoseconds) * 1e-12,
             data=launch_data([launch]),
         )
