@@ -26,8 +26,8 @@ from ge_core.om.attributes import AttrValue, DataTypeNumber, set_value
 from ge_core.om.message_table import Message
 from ge_core.om.messages import message_class, serialize
 
-MOST_INSIDE = 1_800_000_000
-"""Bytes of weights that may stand inside: protobuf ends at 2 GiB, and the rest needs room too."""
+MOST_INSIDE = 1_932_735_283
+"""Bytes of weights that may stand inside (1.8 GiB): protobuf ends at 2 GiB, and the rest needs room too."""
 
 _LARGE = 4096
 
