@@ -7,7 +7,7 @@ Artifact, plain data that goes into a file, and turn it into an Executable in an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union, runtime_checkable
 
@@ -187,7 +187,7 @@ class Artifact:
     target: str
     items: dict[str, Buffer] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
-    graphs: dict[str, Graph] = field(default_factory=dict)
+    graphs: MutableMapping[str, Graph] = field(default_factory=dict)
     plans: dict[str, ExecutionPlan] = field(default_factory=dict)
     store_plans: bool = True
     native: bool = False

@@ -148,9 +148,8 @@ def compile_entries(
     with watch.phase("look up"):
         place = model_cache.lookup(sources, request)
         kept = place.path() if place is not None and place.is_hopeful else None
-        known = None if kept is None else _kept(kept, sources, request)
+        known = None if kept is None else _kept(kept, sources, request, watch)
     if known is not None:
-        known.report.seconds = dict(watch.seconds)
         return known
     if isinstance(backend, Prepares):
         backend.prepare([source.graph for source in sources.values()], request.target, request.backend_options)
@@ -226,7 +225,9 @@ def compile_entries(
     return model
 
 
-def _kept(path: Path, sources: Mapping[str, EntrySource], request: CompileRequest) -> CompiledModel | None:
+def _kept(
+    path: Path, sources: Mapping[str, EntrySource], request: CompileRequest, watch: Stopwatch
+) -> CompiledModel | None:
     """The model in the cache, called as the sources are; None when there is none."""
     from ge_core import model_cache
     from ge_core.model_store import load_kept
@@ -235,7 +236,7 @@ def _kept(path: Path, sources: Mapping[str, EntrySource], request: CompileReques
         return None
     try:
         signatures = {name: source.signature for name, source in sources.items()}
-        return load_kept(path, request.plugin, signatures, _provenance(request))
+        return load_kept(path, request.plugin, signatures, _provenance(request), watch.seconds)
     except GeError:
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,7 +14,7 @@ import numpy as np
 from ge_core.backend import Artifact, Executable
 from ge_core.errors import BackendError, InputError, OutOfMemoryError
 from ge_core.input_spec import InputSpec
-from ge_core.ir.graph import Graph, Value
+from ge_core.ir.graph import Graph, State
 from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
 from ge_core.plan.states import StateStore
 from ge_core.report import CompileReport
@@ -56,7 +56,6 @@ class CompiledModel:
     arrays in give numpy arrays out.
 
     Attributes:
-        report: what the compilation did.
         provenance: target, options, origin.
         entries: the named entries; calling the model calls the first one.
     """
@@ -68,13 +67,11 @@ class CompiledModel:
         graphs: Mapping[str, Graph],
         signatures: Mapping[str, Signature],
         provenance: Provenance,
-        report: CompileReport,
+        report: CompileReport | Callable[[], CompileReport],
     ) -> None:
         self.artifact, self.executable = artifact, executable
-        self.provenance, self.report = provenance, report
-        self.entries: dict[str, Entry] = {
-            name: Entry(self, name, graph, signatures[name]) for name, graph in graphs.items()
-        }
+        self.provenance, self._report = provenance, report
+        self.entries: dict[str, Entry] = {name: Entry(self, name, graphs, signatures[name]) for name in graphs}
         self._main = next(iter(self.entries.values()))
         self._session = Session(self)
         self._plain: Graph | None = None
@@ -87,6 +84,13 @@ class CompiledModel:
             ExecutionError: a step failed; names the node and the user's line.
         """
         return self._session.run(self._main, args, kwargs)
+
+    @property
+    def report(self) -> CompileReport:
+        """What the compilation did."""
+        if not isinstance(self._report, CompileReport):
+            self._report = self._report()
+        return self._report
 
     @property
     def inputs(self) -> tuple[InputSpec, ...]:
@@ -141,22 +145,38 @@ class CompiledModel:
 class Entry:
     """One way to call a model: a graph with a signature.
 
+    Args:
+        graphs: of all entries; that of a stored model is decoded when somebody asks for it.
+
     Attributes:
         is_single: whether it returns one tensor, in no structure.
         direct: the executable's shortest way to run it on arrays, which returns None where they are not plain.
     """
 
-    def __init__(self, model: CompiledModel, name: str, graph: Graph, signature: Signature) -> None:
-        self.model, self.name, self.graph, self.signature = model, name, graph, signature
-        self._plain = _plain_inputs(graph, signature)
+    def __init__(self, model: CompiledModel, name: str, graphs: Mapping[str, Graph], signature: Signature) -> None:
+        self.model, self.name, self._graphs, self.signature = model, name, graphs, signature
+        self._plan = model.artifact.plans.get(name)
+        self.input_types = tuple(v.type for v in (self.graph.inputs if self._plan is None else self._plan.input_values))
+        outputs = len(self.graph.outputs if self._plan is None else self._plan.outputs)
+        self._plain = _plain_inputs(self.input_types, signature)
         direct = getattr(model.executable, "direct", None)
         self.direct = None if direct is None or self._plain is None else direct(name)
         self.is_single = signature.outputs == Slot(0)
-        if len(signature.input_names) != len(graph.inputs) or len(signature.output_names) != len(graph.outputs):
+        if len(signature.input_names) != len(self.input_types) or len(signature.output_names) != outputs:
             raise InputError(
-                f"entry {name!r} has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs",
+                f"entry {name!r} has {len(self.input_types)} inputs and {outputs} outputs",
                 expected=f"{len(signature.input_names)} and {len(signature.output_names)}, as its signature says",
             )
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it is stored: for a planned target the selected one."""
+        return self._graphs[self.name]
+
+    @property
+    def states(self) -> Sequence[State]:
+        """The states of the graph."""
+        return () if self._plan is not None and not self._plan.states else self.graph.states
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run this entry in the model's default session."""
@@ -164,11 +184,12 @@ class Entry:
 
     @property
     def inputs(self) -> tuple[InputSpec, ...]:
-        return _specs(self.signature.input_names, self.graph.inputs)
+        return _specs(self.signature.input_names, self.input_types)
 
     @property
     def outputs(self) -> tuple[InputSpec, ...]:
-        return _specs(self.signature.output_names, self.graph.outputs)
+        types = [v.type for v in self.graph.outputs] if self._plan is None else self._plan.output_types
+        return _specs(self.signature.output_names, types)
 
     def plain(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Sequence[Any] | None:
         """The arguments themselves where they are arrays that need no look at the signature, the usual and quick
@@ -187,8 +208,8 @@ class Entry:
         """The call's tensors as C-contiguous arrays, checked, and whose tensors they were."""
         found: list[Any] = []
         owner: Owner | None = None
-        for name, value, leaf in zip(self.signature.input_names, self.graph.inputs, leaves, strict=True):
-            given, owner = _argument(name, value.type, leaf, owner)
+        for name, type, leaf in zip(self.signature.input_names, self.input_types, leaves, strict=True):
+            given, owner = _argument(name, type, leaf, owner)
             found.append(given)
         return found, owner
 
@@ -202,7 +223,7 @@ class Session:
 
     def __init__(self, model: CompiledModel) -> None:
         self.model = model
-        self.states = StateStore(state for entry in model.entries.values() for state in entry.graph.states)
+        self.states = StateStore(state for entry in model.entries.values() for state in entry.states)
         self.state: MutableMapping[str, np.ndarray] = _StateValues(self.states)
         self._lock = threading.Lock() if len(self.states) else nullcontext()
 
@@ -308,23 +329,21 @@ class _StateValues(MutableMapping[str, np.ndarray]):
         return len(self._states)
 
 
-def _plain_inputs(graph: Graph, signature: Signature) -> list[tuple[np.dtype, int]] | None:
+def _plain_inputs(types: Sequence[Type], signature: Signature) -> list[tuple[np.dtype, int]] | None:
     """Element types and ranks of a model that takes nothing but tensors, one per argument and in order."""
-    if signature.kwargs.names or signature.args.items != tuple(map(Slot, range(len(graph.inputs)))):
+    if signature.kwargs.names or signature.args.items != tuple(map(Slot, range(len(types)))):
         return None
     found = []
-    for value in graph.inputs:
-        type = value.type
+    for type in types:
         if not isinstance(type, TensorType) or type.shape is None:
             return None
         found.append((type.dtype.numpy, len(type.shape)))
     return found
 
 
-def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[InputSpec, ...]:
+def _specs(names: Sequence[str], types: Sequence[Type]) -> tuple[InputSpec, ...]:
     specs = []
-    for name, value in zip(names, values, strict=True):
-        type = value.type
+    for name, type in zip(names, types, strict=True):
         while not isinstance(type, TensorType):
             type = type.element
         specs.append(InputSpec(type.shape or (), type.dtype, name))

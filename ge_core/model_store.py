@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,10 @@ from ge_core.ir.constant import refuse_absent
 from ge_core.ir.graph import Graph
 from ge_core.model import CompiledModel, Provenance
 from ge_core.om.container import PartitionType
-from ge_core.om.model_file import StoredModel, open_model, write_model
+from ge_core.om.model_file import SealedModel, StoredModel, write_model
 from ge_core.plan.codec import plan_from_json, plan_to_json
+from ge_core.plan.plan import ExecutionPlan
+from ge_core.plan.stored import has_outline, plan_of_outline
 from ge_core.plugins import Plugin, host
 from ge_core.report import CompileReport
 from ge_core.signature import Signature
@@ -101,14 +103,20 @@ def load_model(
         PluginError: the target's backend is not installed.
     """
     try:
-        stored = open_model(path)
+        sealed = SealedModel.of(path)
+        if target is None and not rebuild and (trusted or trust.is_known(sealed.digests[PartitionType.MODEL_DEF])):
+            outlined = _outlined(sealed)
+            if outlined is not None:
+                found = _Metadata(outlined)
+                return _reopened(outlined, found, found.plugin(), found.signatures(outlined.entries), found.provenance)
+        stored = sealed.opened()
     except OfflineModelError:
         foreign = open_elsewhere(os.fspath(path), target)
         if foreign is None:
             raise
         return foreign
     found = _Metadata(stored)
-    plugin = host().backend(found.provenance.backend if target is None else target)
+    plugin = found.plugin() if target is None else host().backend(target)
     same = target is None or target == found.provenance.target
     known = trusted or not same or not _needs_trust(stored, found, plugin)
     known = known or trust.is_known(stored.digests[PartitionType.MODEL_DEF])
@@ -127,14 +135,31 @@ def _needs_trust(stored: StoredModel, found: _Metadata, plugin: Plugin) -> bool:
     return found.native or bool(found.table("plans")) or (bool(stored.items) and items_are_code)
 
 
-def load_kept(path: Path, plugin: Plugin, signatures: Mapping[str, Signature], provenance: Provenance) -> CompiledModel:
-    """Open a file of the user's own cache as a model with these signatures.
+def load_kept(
+    path: Path,
+    plugin: Plugin,
+    signatures: Mapping[str, Signature],
+    provenance: Provenance,
+    seconds: Mapping[str, float],
+) -> CompiledModel:
+    """Open a file of the user's own cache as a model with these signatures, whose report tells these seconds.
 
     Raises:
         GeError: it is damaged.
     """
-    stored = open_model(path)
-    return _reopened(stored, _Metadata(stored), plugin, signatures, provenance)
+    sealed = SealedModel.of(path)
+    stored = _outlined(sealed) or sealed.opened()
+    return _reopened(stored, _Metadata(stored), plugin, signatures, provenance, seconds)
+
+
+def _outlined(sealed: SealedModel) -> StoredModel | None:
+    """A trusted file with its graphs left undecoded; None where it has not all that running it needs."""
+    stored = sealed.outlined()
+    if stored is None:
+        return None
+    plans = stored.metadata.get("plans")
+    complete = isinstance(plans, dict) and set(plans) == set(stored.entries) and all(map(has_outline, plans.values()))
+    return stored if complete else None
 
 
 def _reopened(
@@ -143,13 +168,14 @@ def _reopened(
     plugin: Plugin,
     signatures: Mapping[str, Signature],
     provenance: Provenance,
+    seconds: Mapping[str, float] | None = None,
 ) -> CompiledModel:
     artifact = Artifact(
         target=found.provenance.target,
         items=dict(stored.items),
         metadata=found.table("artifact"),
-        graphs=dict(stored.entries),
-        plans={name: plan_from_json(data, _entry(stored.entries, name)) for name, data in found.table("plans").items()},
+        graphs=stored.entries,
+        plans={name: _plan(stored, name, data) for name, data in found.table("plans").items()},
         store_plans=bool(found.table("plans")),
         native=found.native,
     )
@@ -165,7 +191,15 @@ def _reopened(
             fix=error.fix or "load it with rebuild=True, or with target='reference'",
             details=error.details,
         ) from error
-    return CompiledModel(artifact, executable, stored.entries, signatures, provenance, found.report)
+    return CompiledModel(
+        artifact, executable, stored.entries, signatures, provenance, lambda: found.report(seconds or {})
+    )
+
+
+def _plan(stored: StoredModel, name: str, data: object) -> ExecutionPlan:
+    if stored.constants is None:
+        return plan_from_json(data, _entry(stored.entries, name))
+    return plan_of_outline(data, lambda: stored.entries[name], stored.constants[name])
 
 
 def _rebuilt(
@@ -192,7 +226,8 @@ class _Metadata:
     def __init__(self, stored: StoredModel) -> None:
         self._data, self._source = stored.metadata, stored.container.source
         self.native = self._data.get("native") is True
-        self.report = CompileReport.from_json(self._data.get("report"))
+        if stored.constants is None:
+            self.report({})  # of a file whose writer is not trusted everything is checked now
         switches = self._data.get("switches")
         if not isinstance(switches, list) or not all(isinstance(name, str) for name in switches):
             raise self._damaged("switches")
@@ -206,6 +241,20 @@ class _Metadata:
             self.table("options"),
         )
 
+    def report(self, seconds: Mapping[str, float]) -> CompileReport:
+        """The stored report, with the seconds of this time."""
+        report = CompileReport.from_json(self._data.get("report"))
+        report.seconds = dict(seconds)
+        return report
+
+    def plugin(self) -> Plugin:
+        """The backend's plugin.
+
+        Raises:
+            PluginError: it is not installed.
+        """
+        return host().backend(self.provenance.backend)
+
     def table(self, key: str) -> dict[str, Any]:
         """A field that is a table."""
         found = self._data.get(key)
@@ -213,7 +262,7 @@ class _Metadata:
             raise self._damaged(key)
         return found
 
-    def signatures(self, graphs: Mapping[str, Graph]) -> dict[str, Signature]:
+    def signatures(self, graphs: Collection[str]) -> dict[str, Signature]:
         """The signature of each entry."""
         rows = self.table("signatures")
         if set(rows) != set(graphs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
@@ -131,6 +131,21 @@ class Layout:
         """Bytes of the buffer: a function of type and layout alone."""
         assert type.shape is not None
         return TensorType(type.dtype, self.storage_shape(type.shape)).nbytes()
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data."""
+        pairs = {"blocks": [list(pair) for pair in self.blocks], "halo": [list(pair) for pair in self.halo]}
+        return {"order": list(self.order), **pairs, "fill": float(self.fill).hex()}
+
+    @staticmethod
+    def from_json(parts: Mapping[str, Any]) -> Layout:
+        """The layout that `to_json` gave.
+
+        Raises:
+            Exception: of any kind, where it is none.
+        """
+        blocks, halo = (tuple((int(a), int(b)) for a, b in parts[name]) for name in ("blocks", "halo"))
+        return Layout(tuple(map(int, parts["order"])), blocks, halo, float.fromhex(parts["fill"]))
 
     def __str__(self) -> str:
         text = ".".join(map(str, self.order))

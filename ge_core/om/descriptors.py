@@ -265,13 +265,7 @@ def shape_ranges(shape: Iterable[Size]) -> tuple[tuple[int, int], ...]:
 
 
 def _layout_text(layout: Layout) -> str:
-    parts = {
-        "order": layout.order,
-        "blocks": layout.blocks,
-        "halo": layout.halo,
-        "fill": float(layout.fill).hex(),
-    }
-    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return json.dumps(layout.to_json(), sort_keys=True, separators=(",", ":"))
 
 
 def _layout(text: Any, rank: int | None) -> Layout:

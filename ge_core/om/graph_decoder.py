@@ -83,7 +83,7 @@ def decode_entries(model_def: bytes | memoryview, weights: bytes | memoryview = 
         entries[name] = _entry(name, graphs, tensors)
     if graphs:
         raise OfflineModelError(f"graphs that nothing uses: {', '.join(graphs)[:200]}")
-    for ours in (PAD_ATTRIBUTE, SEAL_ATTRIBUTE):
+    for ours in (PAD_ATTRIBUTE, SEAL_ATTRIBUTE, words.OUTLINE):
         attrs.pop(ours, None)
     return DecodedModel(entries, metadata, attrs)
 

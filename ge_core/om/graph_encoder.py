@@ -17,6 +17,7 @@ from ge_core.om.inout import InOutInfo, TensorInfo
 from ge_core.om.message_table import Message
 from ge_core.om.messages import field_number, message_class, serialize
 from ge_core.om.operator_attributes import write_attributes
+from ge_core.om.outline import constant_row
 from ge_core.om.tensors import TensorWriter
 from ge_core.om.weights import WeightsWriter
 from ge_core.om.wire import field
@@ -53,10 +54,13 @@ def encode_entries(
     tensors = TensorWriter(weights, merge=len(entries) > 1)
     names: set[str] = set(entries)
     graphs: list[bytes] = []
+    outline: list[list[Any]] = []
     regions: list[bytes] = []
     for name, graph in entries.items():
         encoder = _GraphEncoder(graph, tensors, names, regions)
         graphs.append(encoder.entry(name))
+        outline.append([name, encoder.constants])
+    told = not any(row is None for _, rows in outline for row in rows)
     model = message_class("ModelDef")(name=next(iter(entries)), version=1)
     encode_map(
         model.attr,
@@ -68,6 +72,7 @@ def encode_entries(
             words.FORMAT: words.FORMAT_VERSION,
             words.ENTRIES: list(entries),
             words.METADATA: _json(metadata),
+            words.OUTLINE: _json(outline if told else None),
         },
     )
     number = field_number("ModelDef", "graph")
@@ -115,6 +120,7 @@ class _GraphEncoder:
         self.descriptors = DescriptorWriter()
         self.op_names: set[str] = set(graph.names.taken)
         self.counts: dict[str, int] = {}
+        self.constants: list[Any] = []
         self.edges: dict[Value, str] = {}
         self.depth = 0
 
@@ -174,7 +180,9 @@ class _GraphEncoder:
     def constant(self, value: Value) -> Message:
         assert value.constant is not None
         op = message_class("OpDef")(name=value.name, type=words.CONST, output_desc=[self.descriptors.of(value)])
-        self.tensors.write(value.constant, op.attr[words.VALUE].t, self.descriptors, value.layout)
+        tensor = op.attr[words.VALUE].t
+        self.tensors.write(value.constant, tensor, self.descriptors, value.layout)
+        self.constants.append(constant_row(value.constant.type, value.layout, tensor))
         return op
 
     def state(self, state: State) -> Message:

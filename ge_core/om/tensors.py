@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from ge_core.errors import OfflineModelError
 from ge_core.ir.constant import MAX_CONTENT, Constant
 from ge_core.ir.dtype import unpack
 from ge_core.ir.types import Layout, TensorType
-from ge_core.om.descriptors import DescriptorReader, DescriptorWriter
-from ge_core.om.message_table import Message
 from ge_core.om.seal import ALIGNMENT
-from ge_core.om.weights import WeightsWriter
-from ge_core.om.writer import Buffer
 from ge_core.plan.storage import constant_bytes, stored_constant
+
+if TYPE_CHECKING:
+    from ge_core.om.descriptors import DescriptorReader, DescriptorWriter
+    from ge_core.om.message_table import Message
+    from ge_core.om.weights import WeightsWriter
+    from ge_core.om.writer import Buffer
 
 
 class TensorWriter:
@@ -79,10 +81,15 @@ class TensorReader:
         key = (str(kind), layout, tensor.desc.data_offset, tensor.desc.weight_size, tensor.data)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = self._constant(kind, tensor, layout)
+            found = self._found[key] = self.constant(kind, tensor, layout)
         return found
 
-    def _constant(self, kind: TensorType, tensor: Message, layout: Layout | None) -> Constant:
+    def constant(self, kind: TensorType, tensor: Message, layout: Layout | None) -> Constant:
+        """A constant of this type, for which of a TensorDef only the place counts.
+
+        Raises:
+            OfflineModelError: its bytes are not where it says.
+        """
         shape = tuple(int(size) for size in kind.shape or ())  # type: ignore[arg-type]
         needed = _stored_size(kind, layout)
         if math.prod(size for size in shape if size) * max(kind.dtype.bits, 8) >= 1 << 62:
@@ -94,8 +101,10 @@ class TensorReader:
         if len(data) != needed:
             raise OfflineModelError(f"a constant of type {kind} has {len(data)} bytes", expected=f"{needed}")
         if layout is not None and not _inline(kind):
-            return stored_constant(kind, layout, np.frombuffer(data, np.uint8))
-        return Constant(kind, lambda: unpack(data, kind.dtype, shape))
+            stored = stored_constant(kind, layout, np.frombuffer(data, np.uint8))
+            stored.residence = "file"
+            return stored
+        return Constant(kind, lambda: unpack(data, kind.dtype, shape), "", "memory" if _inline(kind) else "file")
 
     def _bytes(self, tensor: Message, needed: int) -> memoryview:
         offset, size = tensor.desc.data_offset, tensor.desc.weight_size

@@ -5,6 +5,7 @@
 | ModelDef | ge.format | version of this form |
 | | ge.entries | names of the entry graphs; entry i is graph[i], the graphs after them are regions |
 | | ge.metadata | what the caller stores, as JSON |
+| | ge.outline | of each entry the types, layouts and places of its constants, as JSON; for `outline` |
 | GraphDef | ge.graph, ge.stage | name of the entry's graph, and its stage |
 | | ge.symbols | symbols of the entry as JSON [[name, low, high or null], ...] |
 | OpDef | ge.domain | `ai.onnx`, `ge` or a plugin's; absent on the structural operators below |
@@ -26,6 +27,7 @@ FORMAT_VERSION = 1
 FORMAT = "ge.format"
 ENTRIES = "ge.entries"
 METADATA = "ge.metadata"
+OUTLINE = "ge.outline"
 
 GRAPH = "ge.graph"
 STAGE = "ge.stage"

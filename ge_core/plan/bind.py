@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ge_core.errors import InputError
 from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Size, Symbol
-from ge_core.ir.graph import Value
-from ge_core.ir.types import TensorType
+from ge_core.ir.types import TensorType, Type
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,17 @@ class Check:
     size: Size
 
 
-def bindings(inputs: Sequence[Value]) -> tuple[list[Binding], list[Check]]:
+class Named(Protocol):
+    """An input: a value of a graph or of a plan."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> Type: ...
+
+
+def bindings(inputs: Sequence[Named]) -> tuple[list[Binding], list[Check]]:
     """How the symbols of some inputs' shapes get their values, and what must hold beyond that.
 
     A bare symbol binds first; then a size that is a factor times one symbol plus a number.
@@ -72,7 +82,7 @@ def _linear(size: Size) -> tuple[Symbol, int, int] | None:
 class InputBinder:
     """Binds the symbols of one graph's inputs; compiled once, used at every call."""
 
-    def __init__(self, inputs: Sequence[Value]) -> None:
+    def __init__(self, inputs: Sequence[Named]) -> None:
         self.names = [v.name for v in inputs]
         self.types = [v.type for v in inputs]
         self.bindings, self.checks = bindings(inputs)

@@ -87,7 +87,7 @@ class PlanExecutor:
 
     def __init__(self, plan: ExecutionPlan, kernels: Kernels | None = None, *, poison: bool | None = None) -> None:
         self.plan = plan
-        self.binder = InputBinder(plan.graph.inputs)
+        self.binder = InputBinder(plan.input_values)
         self.placer = Placer(plan)
         if plan.memory is not None and set(plan.example) == {s.name for s in plan.symbols}:
             self.placer.keep([plan.example[s.name] for s in plan.symbols], plan.memory)

@@ -338,6 +338,16 @@ class ExecutionPlan:
             raise PlanError(f"the plan names node {index}, its graph has {len(self._nodes)}")
         return self._nodes[index]
 
+    @property
+    def input_values(self) -> list[PlannedValue]:
+        """The values of the graph's inputs, with their names and types."""
+        return [self.values[i] for i in self.inputs]
+
+    @property
+    def output_types(self) -> list[Type]:
+        """Types of the graph's outputs."""
+        return [self.values[output.value].type for output in self.outputs]
+
     def all_steps(self) -> Iterator[Step]:
         """Every step, those of branches and bodies after their If or Loop."""
         return _flat(self.steps)

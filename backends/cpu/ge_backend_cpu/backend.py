@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal
 
 from ge_backend_cpu import implementations
@@ -131,6 +130,8 @@ class CpuBackend:
     def build(
         self, entries: Mapping[str, ExecutionPlan] | Mapping[str, Graph], target: str, options: Options
     ) -> Artifact:
+        from concurrent.futures import ThreadPoolExecutor
+
         from ge_backend_cpu.compile import compiled, worker_count
         from ge_backend_cpu.image import joined, pack_image
         from ge_backend_cpu.weights import pack_weights

@@ -138,7 +138,7 @@ def raise_status(plan: ExecutionPlan, steps: Sequence[NativeStep], table: Table,
 
 def packed_input(plan: ExecutionPlan, index: int, given: np.ndarray) -> np.ndarray:
     """An input as kernels read it: types smaller than a byte come with a byte per element."""
-    type = plan.graph.inputs[index].type
+    type = plan.input_values[index].type
     if not isinstance(type, TensorType) or type.dtype.bits >= 8:
         return given
     return np.frombuffer(pack(given, type.dtype), np.uint8)

@@ -34,7 +34,7 @@ def direct_call(plan: StraightPlan) -> Call | None:
     if not table.alone:
         return None
     wanted = []
-    for value, shape in zip(plan.plan.graph.inputs, shapes, strict=True):
+    for value, shape in zip(plan.plan.input_values, shapes, strict=True):
         assert isinstance(value.type, TensorType)
         wanted.append((value.type.dtype.numpy, shape, np.empty(shape, value.type.dtype.numpy).strides))
     count, outputs_of = len(wanted), plan.small

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,17 +12,18 @@ from ge_backend_cpu.context import Context, address_of, packed_input, raise_stat
 from ge_backend_cpu.direct import Call, direct_call
 from ge_backend_cpu.image import Mapped
 from ge_backend_cpu.places import External, Places, PreparedKey
-from ge_backend_cpu.profile import kernel_time
 from ge_backend_cpu.straight import StraightPlan, straight_steps
 from ge_backend_cpu.table import Series, Table
 from ge_backend_cpu.team import Team
 from ge_core.errors import InputError
 from ge_core.plan.aligned import aligned_bytes
-from ge_core.plan.execute import PlanExecutor
 from ge_core.plan.frame import Frame, Layouts, Packed
 from ge_core.plan.plan import ExecutionPlan, KernelStep, Step
-from ge_core.plan.profile import StepTime, step_time
 from ge_core.plan.states import StateStore
+
+if TYPE_CHECKING:
+    from ge_core.plan.execute import PlanExecutor
+    from ge_core.plan.profile import StepTime
 
 
 class NativeKernels:
@@ -107,13 +108,18 @@ class Entry:
         steps, sections = straight_steps(plan), sections_of(plan)
         self.straight: StraightPlan | None = None
         self.executor: PlanExecutor | None = None
-        self._make = lambda: PlanExecutor(plan, NativeKernels(self.layouts, places, address, team))
+        self._kernels = NativeKernels(self.layouts, places, address, team)
         if steps is not None:
             self.straight = StraightPlan(plan, steps, self.layouts, places, address, team)
         elif sections is not None:
             self.straight = BranchingPlan(plan, sections, self.layouts, places, address, team)
         else:
-            self.executor = self._make()
+            self.executor = self._stepwise()
+
+    def _stepwise(self) -> PlanExecutor:
+        from ge_core.plan.execute import PlanExecutor
+
+        return PlanExecutor(self.plan, self._kernels)
 
     def run(self, inputs: Sequence[Any], states: StateStore) -> list[Any]:
         if self.straight is not None:
@@ -124,8 +130,10 @@ class Entry:
     def profile(self, inputs: Sequence[Any], states: StateStore) -> list[StepTime]:
         if self.straight is None or isinstance(self.straight, BranchingPlan):
             observer = _Observer(self.plan, self.team.threads)
-            (self.executor or self._make()).observe(inputs, states, observer)
+            (self.executor or self._stepwise()).observe(inputs, states, observer)
             return observer.times
+        from ge_backend_cpu.profile import kernel_time
+
         taken: dict[int, tuple[float, int]] = {}
 
         def told(step: int, seconds: float, threads: int) -> None:
@@ -148,6 +156,9 @@ class _Observer:
         """Nothing to do."""
 
     def after(self, step: Step, frame: Frame, seconds: float) -> None:
+        from ge_backend_cpu.profile import kernel_time
+        from ge_core.plan.profile import step_time
+
         if isinstance(step, KernelStep):
             self.times.append(kernel_time(self.plan, step, seconds, self.threads, frame.env))
         else:

@@ -107,7 +107,7 @@ class _Externals:
     def __init__(self, plan: ExecutionPlan, places: Places) -> None:
         self.plan = plan
         by_kind = {kind: [(e.number, e.index) for e in places.externals if e.kind == kind] for kind in _KINDS}
-        small = [v.type.dtype.bits < 8 if isinstance(v.type, TensorType) else False for v in plan.graph.inputs]
+        small = [v.type.dtype.bits < 8 if isinstance(v.type, TensorType) else False for v in plan.input_values]
         self.inputs = [(number, i) for number, i in by_kind["input"] if not small[i]]
         self.packed = [(number, i) for number, i in by_kind["input"] if small[i]]
         self.outputs = by_kind["output"]
@@ -159,7 +159,7 @@ class StraightPlan:
     ) -> None:
         self.plan, self.steps, self.layouts, self.places, self.team = plan, steps, layouts, places, team
         self.series = Series(plan, steps, places, address, team.threads)
-        self.binder, self.placer = InputBinder(plan.graph.inputs), Placer(plan)
+        self.binder, self.placer = InputBinder(plan.input_values), Placer(plan)
         self._refuse = refusal(plan, plan.steps)
         if plan.memory is not None and set(plan.example) == {s.name for s in plan.symbols}:
             self.placer.keep([plan.example[s.name] for s in plan.symbols], plan.memory)
