@@ -17,6 +17,7 @@ import numpy as np
 from ge_core.errors import InputError, ModelImportError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.dtype import DType
+from ge_core.plugins.asked_shapes import is_dynamic
 
 from .model_file import ModelFile, read_model
 from .tensors import from_numpy, to_numpy
@@ -63,7 +64,7 @@ def export(
 
     Args:
         inputs, kwargs: example arguments: tensors, numpy arrays, InputSpecs, numbers and tuples of such.
-        dynamic: by argument name the axes that are to be unknown to MindSpore.
+        dynamic: by argument name what is said about its axes; those whose size may change are unknown to MindSpore.
 
     Raises:
         ModelImportError: MindSpore cannot export the cell.
@@ -132,7 +133,7 @@ def _example(x: object, dynamic: Mapping[int, Any]) -> object:
         return type(x)(_example(e, {}) for e in x)
     if isinstance(x, InputSpec):
         dtype = _mindspore_type(DType.of(x.dtype))
-        shape = [d if isinstance(d, int) and k not in dynamic else None for k, d in enumerate(x.shape)]
+        shape = [d if isinstance(d, int) and not is_dynamic(dynamic.get(k)) else None for k, d in enumerate(x.shape)]
         return Leaf(_placeholder(shape, dtype))
     if isinstance(x, np.ndarray | np.generic):
         x = from_numpy(np.asarray(x), None)
@@ -142,9 +143,8 @@ def _example(x: object, dynamic: Mapping[int, Any]) -> object:
     for axis in dynamic:
         if not 0 <= axis < rank:
             raise InputError(f"dynamic_shapes names axis {axis} of a tensor of rank {rank}")
-    if not dynamic:
-        return Leaf(x)
-    return Leaf(_placeholder([None if k in dynamic else d for k, d in enumerate(x.shape)], x.dtype))
+    shape = [None if is_dynamic(dynamic.get(k)) else d for k, d in enumerate(x.shape)]
+    return Leaf(_placeholder(shape, x.dtype) if None in shape else x)
 
 
 def _placeholder(shape: Sequence[int | None], dtype: Any) -> object:

@@ -16,6 +16,7 @@ from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Dim
 from ge_core.ir.graph import Graph, Value
 from ge_core.ir.types import TensorType
+from ge_core.plugins.asked_shapes import Asked, AskedSizes, asked_shapes
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 
@@ -25,7 +26,6 @@ from .literals import MONAD, Described
 from .model_file import ModelFile, read_model
 from .program import Program
 from .scan import scan
-from .sizes import Asked, Sizes, asked_axes
 from .values import Result
 from .written import Written
 
@@ -71,10 +71,8 @@ def _import_file(
     with _converting():
         importer = _Importer(file, {})
         names = [_plain(importer.program, name) for name, _ in importer.inputs]
-        asked = asked_axes(dynamic_shapes, names)
-        unknown = [name for name in asked if name not in names]
-        if unknown:
-            raise InputError(f"dynamic_shapes names {unknown[0]!r}", expected=f"one of {', '.join(names)}")
+        examples = {**dict(zip(names, inputs, strict=False)), **kwargs}
+        asked = asked_shapes(dynamic_shapes, names, examples)
         arguments = [
             importer.argument(said, name, asked.get(name, {}))
             for name, (_, said) in zip(names, importer.inputs, strict=True)
@@ -96,24 +94,25 @@ def _import_cell(
             f"{type(model).__qualname__} is no MindSpore cell", expected="a mindspore.nn.Cell or a .mindir file"
         )
     parameters = list(inspect.signature(model.construct).parameters)
-    asked = asked_axes(dynamic_shapes, parameters)
+    given = {**dict(zip(parameters, inputs or (), strict=False)), **(kwargs or {})}
+    asked = asked_shapes(dynamic_shapes, parameters, given)
     found: Exported = export(model, inputs, kwargs, asked)
     with _converting():
         importer = _Importer(found.file, found.live)
         by_leaf: dict[Any, Result] = {}
         arguments = []
-        given = list(_tensors_of(found.order, found.parameters, Leaf))
-        if len(given) != len(importer.inputs):
+        tensors = list(_tensors_of(found.order, found.parameters, Leaf))
+        if len(tensors) != len(importer.inputs):
             raise ModelImportError(
-                f"{found.file.name} takes {len(given)} tensors, and MindSpore's export {len(importer.inputs)}",
+                f"{found.file.name} takes {len(tensors)} tensors, and MindSpore's export {len(importer.inputs)}",
                 fix="pass tensors as plain arguments of construct",
             )
         # the graph's inputs stand in the order of the call, not of construct's parameters
-        said_of = {leaf: (name, said) for (leaf, name), (_, said) in zip(given, importer.inputs, strict=True)}
+        said_of = {leaf: (name, said) for (leaf, name), (_, said) in zip(tensors, importer.inputs, strict=True)}
         for leaf in _leaves_in((found.args, tuple(found.kwargs.values())), Leaf):
             name, said = said_of[leaf]
             by_leaf[leaf] = importer.argument(said, name, asked.get(name, {}))
-        arguments = [by_leaf[leaf] for leaf, _ in given]
+        arguments = [by_leaf[leaf] for leaf, _ in tensors]
         outputs = importer.convert(arguments)
     signature = Signature.of_call(
         found.args,
@@ -137,7 +136,7 @@ class _Importer:
         self.program = Program(file)
         self.graph = Graph("main")
         self._b = Builder(self.graph)
-        self._sizes = Sizes(self.graph)
+        self._sizes = AskedSizes(self.graph)
         written = Written(self.program)
         found = scan(self.program, written)
         if found:
@@ -162,7 +161,10 @@ class _Importer:
             )
         if any(axis >= len(said.sizes) or axis < 0 for axis in asked):
             raise InputError(f"dynamic_shapes names an axis of {name!r} beyond its {len(said.sizes)} axes")
-        shape = [self._sizes.of(size, asked.get(k), f"{name}_{k}") for k, size in enumerate(said.sizes)]
+        shape = [
+            self._sizes.of(None if size < 0 else size, asked.get(k), f"axis {k} of {name!r}", f"{name}_{k}")
+            for k, size in enumerate(said.sizes)
+        ]
         return self._b.input(name, said.dtype, shape)
 
     def convert(self, arguments: Sequence[Result]) -> object:

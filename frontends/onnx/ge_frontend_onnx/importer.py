@@ -124,7 +124,8 @@ def _make_inputs(
 ) -> _Made:
     names = [info.name for info in wanted]
     symbols = Symbols(b.graph, plain_names(wanted))
-    maker = Inputs(b, symbols, asked_shapes(dynamic_shapes, names), _examples(names, inputs, kwargs))
+    examples = _examples(names, inputs, kwargs)
+    maker = Inputs(b, symbols, asked_shapes(dynamic_shapes, names, examples), examples)
     maker.prepare(wanted)
     values = []
     for info in wanted:

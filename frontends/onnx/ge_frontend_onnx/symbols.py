@@ -11,7 +11,7 @@ from ge_core.ir import dims
 from ge_core.ir.dims import Dim, Size
 from ge_core.ir.graph import Graph
 from ge_core.ir.size_text import parse_size
-from ge_core.plugins.asked_shapes import Asked
+from ge_core.plugins.asked_shapes import Asked, AskedSizes
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _RESERVED = frozenset({"min", "max", "floor", "ceil"})
@@ -28,7 +28,7 @@ class Symbols:
     def __init__(self, graph: Graph, plain: frozenset[str]) -> None:
         self._graph, self._plain = graph, plain
         self._sizes: dict[str, Size] = {}
-        self._asked: dict[str, Size] = {}
+        self._given = AskedSizes(graph)
 
     def size(self, dim: Any, hint: str) -> Size:
         """The size that a dimension of a TensorShapeProto stands for.
@@ -50,11 +50,8 @@ class Symbols:
         return self._sizes[name]
 
     def fresh(self, hint: str, lo: int = 0, hi: int | None = None) -> Dim:
-        """A new size."""
-        word = "_".join(re.findall(r"[A-Za-z0-9]+", hint)) or "d"
-        word = f"d_{word}" if word[0].isdigit() or word in _RESERVED else word
-        s = self._graph.fresh_symbol(word, lo, hi)
-        return dims.symbol(s.name, s.lo, s.hi)
+        """A size of its own."""
+        return self._given.fresh(hint, lo, hi)
 
     def _expression(self, name: str) -> Size | None:
         """The size that a name such as `past + 1` computes from other names, None when it is a name alone."""
@@ -80,7 +77,7 @@ class Symbols:
         Raises:
             InputError: `asked` is no name, size or Dim.
         """
-        size = self._size_of(asked, where)
+        size = self._given.said(asked, where, where)
         if size is None:
             return None
         if dim is not None and not dim.HasField("dim_value") and _WORD.search(dim.dim_param):
@@ -88,30 +85,6 @@ class Symbols:
             if old != size:
                 raise InputError(f"{where} is asked to be {size}, and {dim.dim_param!r} is already {old}")
         return size
-
-    def _size_of(self, asked: Asked, where: str) -> Size | None:
-        if asked is None or isinstance(asked, bool):
-            return None
-        if isinstance(asked, int):
-            if asked < 0:
-                raise InputError(f"{where} is asked to be {asked}", expected="a size of 0 or more")
-            return asked
-        name = asked if isinstance(asked, str) else getattr(asked, "__name__", None)
-        if isinstance(name, str) and name.isidentifier():
-            if name not in self._asked:
-                low, high = getattr(asked, "min", None), getattr(asked, "max", None)
-                self._asked[name] = self.fresh(name, low or 0, _upper(high))
-            return self._asked[name]
-        if "STATIC" in str(asked):
-            return None
-        if "AUTO" in str(asked) or "DYNAMIC" in str(asked):
-            return self.fresh(where)
-        raise InputError(f"{where} is asked to be {asked!r}", expected="a name, a size or a torch.export.Dim")
-
-
-def _upper(high: Any) -> int | None:
-    """A Dim's upper bound; torch writes "none" as a very large number or as infinity."""
-    return int(high) if isinstance(high, int) and high < 1 << 62 else None
 
 
 def plain_names(inputs: Sequence[Any]) -> frozenset[str]:

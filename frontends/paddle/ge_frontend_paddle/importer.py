@@ -12,14 +12,13 @@ from ge_core.errors import InputError, ModelImportError, OptionError, Unsupporte
 from ge_core.ir.builder import Builder
 from ge_core.ir.constant import Constant
 from ge_core.ir.graph import Graph, Value
-from ge_core.plugins.asked_shapes import asked_shapes
+from ge_core.plugins.asked_shapes import Asked, AskedSizes, asked_shapes
 from ge_core.plugins.frontend import ImportedModel
 from ge_core.signature import Signature
 
 from .convert import Converter, Scope
 from .program import Input, Program
 from .scan import report, unknown_operators
-from .sizes import Symbols
 
 
 @dataclass
@@ -63,7 +62,10 @@ def import_model(
         raise OptionError(f"the Paddle frontend knows no option {key!r}", expected="none")
     if isinstance(model, (str, os.PathLike)):
         with paused():
-            return import_source(_from_file(model, inputs, kwargs), dynamic_shapes)
+            source = _from_file(model, inputs, kwargs)
+            names = [entry.name for entry in source.program.inputs]
+            examples = {**dict(zip(names, inputs or (), strict=False)), **(kwargs or {})}
+            return import_source(source, asked_shapes(dynamic_shapes, names, examples))
     from .layers import trace
 
     with paused():
@@ -87,9 +89,9 @@ def import_source(source: Source, dynamic_shapes: object | None = None) -> Impor
     scope = Scope()
     names = [entry.name for entry in program.inputs]
     _check_inputs(program.inputs)
-    symbols = Symbols(graph, asked_shapes(dynamic_shapes, names))
+    asked, sizes = asked_shapes(dynamic_shapes, names), AskedSizes(graph)
     for entry in program.inputs:
-        scope.set(entry.number, _input(b, entry, symbols))
+        scope.set(entry.number, _input(b, entry, sizes, asked.get(entry.name, {})))
     converter = Converter(_weights(graph, source), program.exact_shapes)
     converter.run(b, program.block, scope)
     if converter.failures:
@@ -107,11 +109,19 @@ def _check_inputs(inputs: Sequence[Input]) -> None:
         seen.add(entry.name)
 
 
-def _input(b: Builder, entry: Input, symbols: Symbols) -> Value:
+def _input(b: Builder, entry: Input, sizes: AskedSizes, asked: Mapping[int, Asked]) -> Value:
+    name, declared = entry.name, entry.tensor.shape
     dtype = entry.tensor.dtype
     if dtype is None or dtype.kind == "complex":
-        raise UnsupportedError(f"the input {entry.name} has the element type {dtype}, which is not supported")
-    return b.input(entry.name, dtype, symbols.shape(entry.name, entry.tensor.shape))
+        raise UnsupportedError(f"the input {name} has the element type {dtype}, which is not supported")
+    for axis in asked:
+        if not 0 <= axis < len(declared):
+            raise InputError(f"dynamic_shapes names axis {axis} of {name!r}", expected=f"0 to {len(declared) - 1}")
+    shape = [
+        sizes.of(None if size < 0 else size, asked.get(axis), f"axis {axis} of {name!r}", f"{name}_{axis}")
+        for axis, size in enumerate(declared)
+    ]
+    return b.input(name, dtype, shape)
 
 
 def _weights(graph: Graph, source: Source) -> Callable[[str], Value]:

@@ -16,7 +16,7 @@ from ge_core.errors import InputError, ModelImportError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.constant import Constant
 from ge_core.ir.types import TensorType
-from ge_core.plugins.asked_shapes import asked_shapes
+from ge_core.plugins.asked_shapes import asked_shapes, is_dynamic
 from ge_core.signature import Signature
 from ge_core.structure import flatten
 
@@ -50,7 +50,11 @@ def trace(
     static = forward if hasattr(forward, "concrete_program") else None
     names = _parameter_names(forward)
     dynamic_shapes = _by_parameter(names, inputs, dynamic_shapes)
-    specs, keywords = _specs(names, inputs, kwargs or {}, dynamic_shapes)
+    args = {names[i] if i < len(names) else f"input_{i}": value for i, value in enumerate(inputs or ())}
+    given = {**args, **(kwargs or {})}
+    asked = asked_shapes(dynamic_shapes, list(given), given) if given else {}
+    made = {name: _spec(value, name, asked.get(name, {})) for name, value in given.items()}
+    specs, keywords = [made[name] for name in args], {name: made[name] for name in kwargs or {}}
     with _inference(model):
         try:
             if static is None:
@@ -64,7 +68,7 @@ def trace(
                 f"paddle.jit.to_static cannot trace {name}: {type(error).__name__}: {_last_line(error)}",
                 fix="make the model traceable with paddle.jit.to_static(model, full_graph=True)",
             ) from error
-    return _source(concrete, name, names), dynamic_shapes
+    return _source(concrete, name, names), asked if given else dynamic_shapes
 
 
 def _forward(model: object) -> tuple[Any, str]:
@@ -115,20 +119,6 @@ def _by_parameter(names: Sequence[str], inputs: Sequence[object] | None, shapes:
     return {renamed.get(key, key): entry for key, entry in shapes.items()}
 
 
-def _specs(
-    names: Sequence[str],
-    inputs: Sequence[object] | None,
-    kwargs: Mapping[str, object],
-    dynamic_shapes: object | None,
-) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments as Paddle's own specs; what is no tensor stays as it is."""
-    given = [*(inputs or ())]
-    labels = [names[i] if i < len(names) else f"input_{i}" for i in range(len(given))]
-    asked = asked_shapes(dynamic_shapes, [*labels, *kwargs]) if given or kwargs else {}
-    specs = [_spec(value, label, asked.get(label, {})) for value, label in zip(given, labels, strict=True)]
-    return specs, {key: _spec(value, key, asked.get(key, {})) for key, value in kwargs.items()}
-
-
 def _parameter_names(forward: Callable[..., object]) -> list[str]:
     function = getattr(forward, "dygraph_function", forward)
     try:
@@ -164,12 +154,8 @@ def _named(shape: Sequence[int | None], dtype: Any, name: str, asked: Mapping[in
     for axis in asked:
         if not 0 <= axis < len(shape):
             raise InputError(f"dynamic_shapes names axis {axis} of {name!r}", expected=f"0 to {len(shape) - 1}")
-    sizes = [None if _is_dynamic(asked.get(axis)) else size for axis, size in enumerate(shape)]
+    sizes = [None if is_dynamic(asked.get(axis)) else size for axis, size in enumerate(shape)]
     return paddle.static.InputSpec(sizes, dtype, name)
-
-
-def _is_dynamic(asked: Any) -> bool:
-    return asked is not None and not isinstance(asked, int) and "STATIC" not in str(asked)
 
 
 def _source(concrete: Any, name: str, parameters: Sequence[str]) -> Source:

@@ -11,11 +11,10 @@ from ge_core.collector import paused
 from ge_core.errors import InputError, ModelImportError, UnsupportedError
 from ge_core.ir.builder import Builder
 from ge_core.ir.constant import Constant
-from ge_core.ir.dims import Size
 from ge_core.ir.graph import Graph, Value
+from ge_core.plugins.asked_shapes import Asked, AskedSizes
 from ge_core.plugins.frontend import ImportedModel
 
-from .asked import Symbols
 from .complex_pair import ComplexPair
 from .convert import Converter, Result
 from .element_types import dtype_of
@@ -116,8 +115,8 @@ def import_source(source: Source, asked: Mapping[str, Mapping[int, Any]]) -> Imp
     found = unknown_operators(converter, source.body)
     if found:
         raise report(found, source.name)
-    symbols = Symbols(graph)
-    arguments: list[Result] = [_input(b, symbols, i, asked.get(i.name, {})) for i in source.inputs]
+    sizes = AskedSizes(graph)
+    arguments: list[Result] = [_input(b, sizes, i, asked.get(i.name, {})) for i in source.inputs]
     arguments += [c if isinstance(c, Variable) else _constant(b, c) for c in source.captures]
     store.assign_somewhere(_assigned(converter, source, arguments))
     results = converter.run(b, source.body, arguments)
@@ -126,7 +125,7 @@ def import_source(source: Source, asked: Mapping[str, Mapping[int, Any]]) -> Imp
     return ImportedModel(graph, source.signature)
 
 
-def _input(b: Builder, symbols: Symbols, declared: Input, asked: Mapping[int, Any]) -> Value:
+def _input(b: Builder, sizes: AskedSizes, declared: Input, asked: Mapping[int, Asked]) -> Value:
     dtype = dtype_of(declared.dtype, f"the input {declared.name}")
     if dtype.kind == "complex":
         raise UnsupportedError(f"the input {declared.name} is {dtype}, which is not supported")
@@ -134,18 +133,14 @@ def _input(b: Builder, symbols: Symbols, declared: Input, asked: Mapping[int, An
         raise UnsupportedError(
             f"the input {declared.name} has an unknown rank", fix="pass an example or an InputSpec of it"
         )
-    sizes: list[Size] = []
-    for axis, size in enumerate(declared.shape):
-        wanted = asked.get(axis)
-        if isinstance(wanted, int) and not isinstance(wanted, bool) and size is None:
-            sizes.append(wanted)
-        elif size is not None:
-            sizes.append(size)
-        else:
-            sizes.append(symbols.size(wanted, f"{declared.name}_{axis}"))
-    if any(not 0 <= axis < len(sizes) for axis in asked):
-        raise InputError(f"dynamic_shapes names axis {max(asked)} of {declared.name!r}", expected=f"below {len(sizes)}")
-    return b.input(declared.name, dtype, sizes)
+    name, rank = declared.name, len(declared.shape)
+    if any(not 0 <= axis < rank for axis in asked):
+        raise InputError(f"dynamic_shapes names axis {max(asked)} of {name!r}", expected=f"below {rank}")
+    shape = [
+        sizes.of(size, asked.get(axis), f"axis {axis} of {name!r}", f"{name}_{axis}")
+        for axis, size in enumerate(declared.shape)
+    ]
+    return b.input(name, dtype, shape)
 
 
 def _constant(b: Builder, constant: Constant) -> Result:

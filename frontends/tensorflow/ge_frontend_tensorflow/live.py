@@ -16,10 +16,9 @@ from ge_core.errors import GeError, InputError, ModelImportError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.constant import Constant
 from ge_core.ir.types import TensorType
-from ge_core.plugins.asked_shapes import asked_shapes
+from ge_core.plugins.asked_shapes import asked_shapes, is_dynamic
 from ge_core.signature import Signature
 
-from .asked import is_dynamic
 from .element_types import dtype_of
 from .program import Program, graph_body
 from .source import Input, Source
@@ -48,15 +47,16 @@ def read_live(
         if given is None:
             raise InputError("the model has no signature of its own", fix="pass examples or InputSpecs of its inputs")
         places = _place_names(parameters, given, kwargs or {})
-        asked = asked_shapes(dynamic_shapes, places)
+        asked = asked_shapes(dynamic_shapes, places, {**dict(zip(places, given, strict=False)), **(kwargs or {})})
         args, keywords = _specs(given, kwargs or {}, places, asked)
         concrete = _trace(function, args, keywords)
     source = read_concrete(concrete, _name_of(model), parameters)
     if given is not None:
         _narrow(source, args, keywords)
     shared = {
-        name: {0: SHARED_BATCH} | dict(asked.get(name, {}))
-        for name in (source.signature.input_names if is_keras else ())
+        declared.name: {0: SHARED_BATCH} | dict(asked.get(declared.name, {}))
+        for declared in (source.inputs if is_keras else ())
+        if declared.shape and declared.shape[0] is None
     }
     return source, {**asked, **shared}
 
@@ -181,9 +181,9 @@ def _specs(
     given: Sequence[object],
     kwargs: Mapping[str, object],
     places: Sequence[str],
-    asked: dict[str, Mapping[int, Any]],
+    asked: Mapping[str, Mapping[int, Any]],
 ) -> tuple[list[Any], dict[str, Any]]:
-    """TensorSpecs in place of the examples' tensors; names of sizes in InputSpecs join `asked`."""
+    """TensorSpecs in place of the examples' tensors."""
 
     def spec(value: Any, place: str) -> Any:
         return tf.nest.map_structure(lambda leaf: _spec(leaf, place, asked), value)
@@ -192,10 +192,8 @@ def _specs(
     return args, {key: spec(value, key) for key, value in kwargs.items()}
 
 
-def _spec(leaf: Any, place: str, asked: dict[str, Mapping[int, Any]]) -> Any:
+def _spec(leaf: Any, place: str, asked: Mapping[str, Mapping[int, Any]]) -> Any:
     if isinstance(leaf, InputSpec):
-        names = {axis: size for axis, size in enumerate(leaf.shape) if isinstance(size, str)}
-        asked[place] = {**names, **asked.get(place, {})}
         shape: Any = [None if not isinstance(size, int) else size for size in leaf.shape]
         return tf.TensorSpec(shape, tf.as_dtype(leaf.dtype.numpy))
     if isinstance(leaf, (tf.TensorSpec, tf.Tensor, tf.Variable)):

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from mindspore import Parameter, Tensor, mint, nn, ops
 
-from ge_core.errors import UnsupportedError
+from ge_core import InputSpec
+from ge_core.errors import InputError, UnsupportedError
 from ge_core.ir.traverse import walk
+from ge_frontend_mindspore.importer import import_model
 from tests.frontends.mindspore.agreement import check
 
 X = Tensor(np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32))
@@ -315,6 +317,19 @@ def test_sizes_that_change(cell):
     random = np.random.default_rng(1)
     calls = [[Tensor(random.standard_normal((b, 3, h)).astype(np.float32))] for b, h in ((2, 5), (4, 3), (1, 6))]
     check(cell(), [Tensor(shape=[None, 3, None], dtype=mindspore.float32)], calls)
+
+
+class Sum(nn.Cell):
+    def construct(self, x, y):
+        return x + y
+
+
+def test_specs_name_the_sizes():
+    specs = [InputSpec(("n", 3)), InputSpec(("n", 3))]
+    imported = import_model(Sum(), specs)
+    assert [str(v.type) for v in imported.graph.inputs] == ["float32[n, 3]", "float32[n, 3]"]
+    with pytest.raises(InputError, match="asked to be 5, and the model fixes it at 2"):
+        import_model(Sum(), [Tensor(np.ones((2, 3), np.float32))] * 2, dynamic_shapes={"x": {0: 5}})
 
 
 def test_dynamic_shapes_name_the_sizes():

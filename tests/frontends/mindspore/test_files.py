@@ -129,6 +129,8 @@ def test_dynamic_sizes_of_a_file(tmp_path):
     graph = ge_core.import_model(path, dynamic_shapes={"input": {0: "batch", 2: 7}})
     assert [str(d) for d in graph.inputs[0].shape] == ["batch", "3", "7"]
     assert len(ge_core.import_model(path).inputs[0].shape) == 3
+    graph = ge_core.import_model(path, [ge_core.InputSpec(("n", 3, "n"))])
+    assert [str(d) for d in graph.inputs[0].shape] == ["n", "3", "n"]
     with pytest.raises(InputError, match="the model fixes it at 3"):
         ge_core.import_model(path, dynamic_shapes={"input": {1: "channels"}})
     with pytest.raises(InputError, match="dynamic_shapes names 'y'"):

@@ -9,6 +9,7 @@ import pytest
 import torch
 from onnx import ModelProto, TensorProto, helper
 
+from ge_core import InputSpec
 from ge_core.errors import InputError
 from ge_core.ir import dims
 from ge_core.ir.graph import Graph
@@ -61,6 +62,8 @@ def test_callers_name_and_fix_sizes() -> None:
     assert _shapes(import_model(model, dynamic_shapes={"x0": {0: 8}}).graph) == ["['8', '3']"] * 3
     assert _shapes(import_model(model, dynamic_shapes=[{0: "rows"}]).graph) == ["['rows', '3']"] * 3
     assert _shapes(import_model(model, dynamic_shapes={"x1": (None, None)}).graph) == ["['n', '3']"] * 3
+    named = import_model(model, [InputSpec(("rows", 3)), InputSpec((None, 3))]).graph
+    assert _shapes(named) == ["['rows', '3']"] * 3
     static = _model("Relu", [4, 3])
     graph = import_model(static, dynamic_shapes={"x0": (torch.export.Dim("rows", min=2, max=9), None)}).graph
     assert _shapes(graph) == ["['rows', '3']"] * 2

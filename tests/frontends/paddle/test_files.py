@@ -91,6 +91,8 @@ def test_parameters_are_views_of_the_mapped_file(today: Path) -> None:
 def test_names_and_sizes_of_inputs(today: Path) -> None:
     imported = import_model(today / "small.json", dynamic_shapes={"x": {0: "batch", 2: 8}})
     assert [str(v.type) for v in imported.graph.inputs] == ["float32[batch, 3, 8, x_3]"]
+    named = import_model(today / "small.json", [ge_core.InputSpec(("n", 3, "side", "side"))])
+    assert [str(v.type) for v in named.graph.inputs] == ["float32[n, 3, side, side]"]
     with pytest.raises(InputError, match="shape"):
         import_model(today / "small.json", [np.zeros((1, 2, 8, 8), np.float32)])
     with pytest.raises(InputError, match="1 inputs|at most 1"):

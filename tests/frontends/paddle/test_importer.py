@@ -61,6 +61,14 @@ def test_our_own_specs() -> None:
     assert str(imported.graph.inputs[0].type) == "float32[input_0, 4]"
 
 
+def test_names_in_our_specs_are_equal_sizes() -> None:
+    def model(x: Any, y: Any) -> Any:
+        return x + y
+
+    imported = import_model(model, [ge_core.InputSpec(("n", 4))], {"y": ge_core.InputSpec(("n", None))})
+    assert [str(v.type) for v in imported.graph.inputs] == ["float32[n, 4]", "float32[n, y_1]"]
+
+
 class Structured(nn.Layer):
     def forward(self, pair: Any, scale: Any) -> Any:
         left, right = pair

@@ -122,6 +122,8 @@ def test_written_variables_of_a_saved_model_are_states(tmp_path):
 def test_sizes_and_names_of_a_saved_models_inputs(files):
     named = import_model(files / "exported", dynamic_shapes=[{0: "n"}])
     assert str(named.graph.inputs[0].type) == "float32[n, 8, 8, 3]"
+    with pytest.raises(InputError, match="asked to be width, and the model fixes it at 8"):
+        import_model(files / "exported", dynamic_shapes=({2: "width"},))
     fixed = import_model(files / "exported", [InputSpec((5, 8, 8, 3))])
     assert str(fixed.graph.inputs[0].type) == "float32[5, 8, 8, 3]"
     with pytest.raises(InputError, match=r"the example of 'keras_tensor\w*' has the shape"):
