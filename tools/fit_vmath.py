@@ -80,6 +80,45 @@ def erfc_scaled(t: Number) -> Number:
     return limit * (1 + 1 / (2 * x)) if x > 10**6 else (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
+def erfc_root(t: Number) -> Number:
+    """exp(x^2) erfc(x) / t with t = 2 / (2 + x)"""
+    x = 2 / t - 2
+    return mp.exp(x * x) * mp.erfc(x) / t
+
+
+def atanh_root(z: Number) -> Number:
+    """(atanh(x) - x) / x^3 with x^2 = z"""
+    x = mp.sqrt(z)
+    return mp.mpf(1) / 3 + z / 5 if z < TINY else (mp.atanh(x) - x) / (x * z)
+
+
+def asinh_tail(z: Number) -> Number:
+    """(asinh(x) - x) / x^3 with x^2 = z"""
+    x = mp.sqrt(z)
+    return -mp.mpf(1) / 6 + 3 * z / 40 if z < TINY else (mp.asinh(x) - x) / (x * z)
+
+
+def erfinv_of_log(w: Number) -> Number:
+    """erfinv(x) / x with log(1 - x^2) = -w"""
+    if w < TINY:
+        return mp.sqrt(mp.pi) / 2
+    x = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(x) / x
+
+
+ERFINV_MIDDLE, ERFINV_MIDDLE_ROOT, ERFINV_SPLIT = mp.mpf("2.5"), mp.mpf("3.125"), 5
+
+
+def erfinv_near(w: Number) -> Number:
+    """erfinv(x) / x with log(1 - x^2) = -(w + 2.5)"""
+    return erfinv_of_log(w + ERFINV_MIDDLE)
+
+
+def erfinv_far(s: Number) -> Number:
+    """erfinv(x) / x with log(1 - x^2) = -(s + 3.125)^2"""
+    return erfinv_of_log((s + ERFINV_MIDDLE_ROOT) ** 2)
+
+
 HALF_LN2 = mp.log(2) / 2
 SMALL = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)
 QUARTER = mp.pi / 4
@@ -105,8 +144,44 @@ TABLE: list[tuple[str, Callable[[Number], Number], tuple[object, object], int, i
     ("ERF", erf_factor, (0, 1), 7, 10),
     ("ERF_64", erf_factor, (0, 1), 12, 18),
     ("ERF_TAIL", lambda u: mp.erf(u + ERF_MIDDLE), (1 - ERF_MIDDLE, ERF_MIDDLE - 1), 13, 10),
+    ("ERFC", erfc_root, (2 / mp.mpf("12.2"), 2 / mp.mpf("2.8")), 9, 10),
+    ("ATANH", atanh_root, (0, 0.25), 6, 10),
+    ("ASINH", asinh_tail, (0, 1), 8, 10),
+    ("ERFINV_NEAR", erfinv_near, (-ERFINV_MIDDLE, ERFINV_SPLIT - ERFINV_MIDDLE), 10, 10),
+    (
+        "ERFINV_FAR",
+        erfinv_far,
+        (mp.sqrt(ERFINV_SPLIT) - ERFINV_MIDDLE_ROOT, mp.mpf("4.1") - ERFINV_MIDDLE_ROOT),
+        11,
+        10,
+    ),
     ("ERFC_64", erfc_scaled, ((0.5 - ERFC_CENTRE) / (0.5 + ERFC_CENTRE), 1), 22, 18),
 ]
+
+
+# name -> function f, width of an interval, intervals, coefficients. f(x) / x by polynomials in x - i width around i
+# width; f goes to 1 and is a last place larger in the last interval, so that nothing rounds to less than 1 at its end
+PIECES: list[tuple[str, Callable[[Number], Number], float, int, int]] = [
+    ("ERF_PIECES", mp.erf, 33 / 128, 16, 6),
+    ("TANH_PIECES", mp.tanh, 37 / 128, 32, 6),
+]
+
+
+def pieces(function: Callable[[Number], Number], width: float, count: int, terms: int) -> list[list[Number]]:
+    """Coefficients by power, then by interval."""
+    rows = [piece(function, mp.mpf(width), i, i == count - 1, terms) for i in range(count)]
+    return [[row[k] for row in rows] for k in range(terms)]
+
+
+def piece(function: Callable[[Number], Number], width: Number, i: int, last: bool, terms: int) -> list[Number]:
+    """The polynomial of one interval."""
+    scale = 1 + mp.mpf(2) ** -24 if last else mp.mpf(1)
+
+    def ratio(u: Number) -> Number:
+        x = i * width + u
+        return mp.diff(function, 0) if abs(x) < mp.mpf("1e-15") else scale * function(x) / x
+
+    return list(mp.chebyfit(ratio, [-width / 2, width / 2], terms)[::-1])
 
 
 def two_over_pi() -> list[int]:
@@ -126,6 +201,14 @@ def main() -> None:
         print(f"{name} = (")
         for c in reversed(coefficients):
             print(f"    {mp.nstr(c, digits)},")
+        print(")")
+    for name, function, width, count, terms in PIECES:
+        print(f"# f(x) / x by polynomials in x - {width} i for i < {count}: coefficients by power, then by i")
+        print(f"{name} = (")
+        for row in pieces(function, width, count, terms):
+            words = [mp.nstr(c, 10) if abs(c) > mp.mpf("1e-30") else "0.0" for c in row]
+            lines = [", ".join(words[k : k + 6]) for k in range(0, count, 6)]
+            print("    (\n        " + ",\n        ".join(lines) + ",\n    ),")
         print(")")
     print("# the bits of 2/pi, after 64 zeros")
     print("TWO_OVER_PI = (")

@@ -87,7 +87,7 @@ SPECIALS = np.array(
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_float32_within_four_units(name: str) -> None:
     function, (low, high) = FUNCTIONS[name]
-    anything = RNG.integers(0, 1 << 32, 100_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    anything = np.arange(0, 1 << 32, 8191, dtype=np.uint64).astype(np.uint32).view(np.float32)
     usual = RNG.uniform(low, high, 100_000).astype(np.float32)
     for x in (usual, anything):
         with np.errstate(all="ignore"):
@@ -114,9 +114,31 @@ def test_float64(name: str) -> None:
     assert ulps(apply(name, x), function(x)) <= (64 if name in ("erfc", "erfinv") else 6)
 
 
+@pytest.mark.parametrize("isa", WIDTHS)
+@pytest.mark.parametrize(("name", "ends"), [("tanh", 9.02), ("erf", 3.93)])
+def test_saturation(name: str, ends: float, isa: str) -> None:
+    """From where the exact value rounds to 1 on it is 1, and nowhere more."""
+    x = np.concatenate([np.linspace(ends - 1, 40, 100_000), 10 ** RNG.uniform(1, 38, 1000)]).astype(np.float32)
+    found = apply(name, np.concatenate([x, -x]), isa=isa).reshape(2, -1)
+    np.testing.assert_array_equal(found[0], -found[1])
+    assert found.max() == 1
+    np.testing.assert_allclose(found[0][x > ends], 1, rtol=0, atol=1.2e-7)
+    np.testing.assert_array_equal(found[0][x > ends + 0.1], 1)
+
+
+@pytest.mark.parametrize("isa", ["x86-64-v4/8", "x86-64-v4/4"])
+def test_looked_up_at_every_width(isa: str) -> None:
+    """What is looked up in registers of 16 lanes comes out the same for fewer."""
+    if not Isa.of(isa).runs_here:
+        pytest.skip("no such registers")
+    x = RNG.uniform(-9, 9, 1000).astype(np.float32)
+    for name in ("tanh", "erf"):
+        np.testing.assert_array_equal(apply(name, x, isa=isa), apply(name, x))
+
+
 def test_widths_agree() -> None:
     x = RNG.uniform(-9, 9, 1000).astype(np.float32)
-    for name in ("exp", "tanh", "erf", "sin", "log"):
+    for name in ("exp", "sin", "log", "erfc", "erfinv", "atanh"):
         found = [apply(name, x, isa=isa) for isa in WIDTHS]
         for other in found[1:]:
             np.testing.assert_array_equal(found[0], other)

@@ -12,7 +12,7 @@ import llvmlite.ir as ir
 from ge_backend_cpu.emit import FLOAT, I32, Function, constant, vector
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import coefficients as table
-from ge_backend_cpu.vmath import huge_angle, power
+from ge_backend_cpu.vmath import huge_angle, pieces, power
 from ge_backend_cpu.vmath.base import Kit
 from ge_backend_cpu.vmath.double import EXACT_ANGLE, Double
 
@@ -22,6 +22,8 @@ LN2_HI, LN2_LO = 0.693359375, -2.12194440e-4
 LOG10E = 0.4342944819032518
 LOG10_2_HI, LOG10_2_LO = 0.3010253906, 4.605038981e-06
 ERF_MIDDLE, ERF_END = 2.475, 3.95
+ERFC_END = 10.2
+"""From here on erfc is below half of the least number."""
 HALF_PI_HI = math.pi / 2
 HALF_PI_LO = -4.371139e-8
 """pi/2 less the float32 next to it."""
@@ -39,6 +41,11 @@ class Single(Kit):
     def wide(self, x: Value) -> Value:
         return self.b.fpext(x, self.double.type)
 
+    @property
+    def takes_pieces(self) -> bool:
+        """Whether coefficients may be looked up, see `pieces`."""
+        return self.f.isa.level == "x86-64-v4"
+
     def rare(self, name: str, *arguments: Value) -> Value:
         """A function of `Double`, rounded to float32."""
         value = getattr(self.double, name)(*[self.wide(a) for a in arguments])
@@ -48,12 +55,15 @@ class Single(Kit):
 
     def _reduced(self, x: Value) -> tuple[Value, Value]:
         """x = n ln2 + r with |r| <= ln2 / 2: n (a float) and r."""
-        n = self.round(self.mul(x, self.c(LOG2E)))
+        n = self.sub(self.fma(x, self.c(LOG2E), self.c(pieces.TO_WHOLE)), self.c(pieces.TO_WHOLE))
         r = self.fma(n, self.c(-LN2_HI), x)
         return n, self.fma(n, self.c(-LN2_LO), r)
 
     def _expm1_reduced(self, r: Value) -> Value:
         return self.fma(self.mul(r, r), self.poly(r, table.EXPM1), r)
+
+    def _exp_reduced(self, r: Value) -> Value:
+        return self.poly(r, (1.0, 1.0, *table.EXPM1))
 
     def times_power(self, p: Value, n: Value) -> Value:
         """p 2^n; in two steps, so that denormal results and infinity come out right."""
@@ -71,7 +81,7 @@ class Single(Kit):
 
     def exp(self, x: Value) -> Value:
         n, r = self._reduced(self.clamp(x, -104.0, 89.0))
-        return self.times_power(self.add(self._expm1_reduced(r), self.c(1.0)), n)
+        return self.times_power(self._exp_reduced(r), n)
 
     def exp_nonpositive(self, x: Value) -> Value:
         """exp for x <= 0 whose results below 2^-126 may become 2^-126 times something: for softmax.
@@ -79,7 +89,7 @@ class Single(Kit):
         -inf gives 0; NaN stays.
         """
         n, r = self._reduced(self.larger(self.c(-87.0), x))
-        value = self.mul(self.add(self._expm1_reduced(r), self.c(1.0)), self._power_of_two(n))
+        value = self.mul(self._exp_reduced(r), self._power_of_two(n))
         return self.select(self.compare("<", x, self.c(-87.0)), self.c(0.0), value)
 
     def exp2(self, x: Value) -> Value:
@@ -162,11 +172,15 @@ class Single(Kit):
     # Hyperbolic functions
 
     def tanh(self, x: Value) -> Value:
+        if self.takes_pieces:
+            return pieces.odd(self, x, pieces.TANH)
         e = self._expm1(self.smaller(self.c(20.0), self.mul(self.abs(x), self.c(2.0))))
         return self.copysign(self.div(e, self.add(e, self.c(2.0))), x)
 
     def tanh_over(self, x: Value, divisor: Value) -> Value:
         """tanh(x) / divisor by one division, for divisor >= 1, infinity too; 0 from about 1e30 on."""
+        if self.takes_pieces:
+            return self.div(self.tanh(x), divisor)
         e = self._expm1(self.smaller(self.c(20.0), self.mul(self.abs(x), self.c(2.0))))
         return self.copysign(self.div(e, self.mul(self.add(e, self.c(2.0)), divisor)), x)
 
@@ -238,6 +252,8 @@ class Single(Kit):
     # The error function
 
     def erf(self, x: Value) -> Value:
+        if self.takes_pieces:
+            return pieces.odd(self, x, pieces.ERF)
         size = self.abs(x)
         small = self.fma(x, self.poly(self.mul(x, x), table.ERF), x)
         u = self.sub(self.smaller(self.c(ERF_END), size), self.c(ERF_MIDDLE))
@@ -245,8 +261,41 @@ class Single(Kit):
         value = self.select(self.compare(">", size, self.c(1.0)), tail, small)
         return self.select(self.compare(">=", size, self.c(ERF_END)), self.copysign(self.c(1.0), x), value)
 
+    def _erfc_far(self, x: Value) -> Value:
+        """erfc for x >= 0.8: exp(-x^2) t R(t) with t = 1 / (1 + x/2).
+
+        What roundings of x^2 and of t leave out is a part of the exponent. The products are made so that few of their
+        roundings count in full: q exp(r) = q + q r (1 + r/2 + ...).
+        """
+        one, half = self.c(1.0), self.c(0.5)
+        x = self.smaller(self.c(ERFC_END), x)
+        below = self.fma(x, half, one)
+        t = self.div(one, below)
+        left = self.fma(self.neg(below), t, one)
+        left = self.fma(self.neg(self.fma(x, half, self.sub(one, below))), t, left)
+        square = self.neg(self.mul(x, x))
+        left = self.sub(left, self.fma(x, x, square))
+        n, r = self._reduced(square)
+        r = self.add(r, left)
+        q = self.mul(t, self.poly(t, table.ERFC))
+        return self.times_power(self.fma(self.mul(q, r), self.poly(r, (1.0, *table.EXPM1)), q), n)
+
     def erfc(self, x: Value) -> Value:
-        return self.rare("erfc", x)
+        size = self.abs(x)
+        tail = self._erfc_far(size)
+        tail = self.select(self.compare("<", x, self.c(0.0)), self.sub(self.c(2.0), tail), tail)
+        near = self.sub(self.c(1.0), self.fma(x, self.poly(self.mul(x, x), table.ERF), x))
+        return self.select(self.compare("<", size, self.c(0.8)), near, tail)
+
+    def erfinv(self, x: Value) -> Value:
+        """x times a function of w = -log(1 - x^2), or of its root, as in M. Giles' approximation."""
+        one = self.c(1.0)
+        w = self.neg(self.log(self.mul(self.sub(one, x), self.add(one, x))))
+        near = self.poly(self.sub(w, self.c(2.5)), table.ERFINV_NEAR)
+        far = self.poly(self.sub(self.sqrt(w), self.c(3.125)), table.ERFINV_FAR)
+        value = self.mul(x, self.select(self.compare("<", w, self.c(5.0)), near, far))
+        ends = self.compare("==", self.abs(x), one)
+        return self.select(ends, self.mul(x, self.c(INF)), value)
 
     def _arcs(self, x: Value) -> tuple[Value, Value]:
         """Whether |x| > 1/2; asin(x), or there that of sqrt((1 - |x|) / 2), which is half of acos(|x|)."""
@@ -274,7 +323,7 @@ class Single(Kit):
     def _half_exp(self, x: Value) -> Value:
         """exp(x) / 2 for x >= 0, where exp(x) itself may be infinite."""
         n, r = self._reduced(self.smaller(self.c(90.0), x))
-        return self.times_power(self.add(self._expm1_reduced(r), self.c(1.0)), self.sub(n, self.c(1.0)))
+        return self.times_power(self._exp_reduced(r), self.sub(n, self.c(1.0)))
 
     def sinh(self, x: Value) -> Value:
         size = self.abs(x)
@@ -287,16 +336,28 @@ class Single(Kit):
         return self.add(half, self.div(self.c(0.25), half))
 
     def asinh(self, x: Value) -> Value:
-        return self.rare("asinh", x)
+        size = self.abs(x)
+        z = self.mul(x, x)
+        near = self.fma(self.mul(z, x), self.poly(z, table.ASINH), x)
+        huge = self.compare(">", size, self.c(1e9))
+        root = self.sqrt(self.add(z, self.c(1.0)))
+        far = self.log(self.select(huge, size, self.add(size, root)))
+        far = self.add(far, self.select(huge, self.c(math.log(2)), self.c(0.0)))
+        return self.copysign(self.select(self.compare(">", size, self.c(1.0)), far, near), x)
 
     def acosh(self, x: Value) -> Value:
-        return self.rare("acosh", x)
+        t = self.sub(x, self.c(1.0))
+        near = self.log1p(self.add(t, self.sqrt(self.fma(t, t, self.add(t, t)))))
+        far = self.add(self.log(x), self.c(math.log(2)))
+        value = self.select(self.compare(">", x, self.c(1e9)), far, near)
+        return self.select(self.compare("<", x, self.c(1.0)), self.c(NAN), value)
 
     def atanh(self, x: Value) -> Value:
-        return self.rare("atanh", x)
-
-    def erfinv(self, x: Value) -> Value:
-        return self.rare("erfinv", x)
+        size, one = self.abs(x), self.c(1.0)
+        z = self.mul(x, x)
+        near = self.fma(self.mul(z, x), self.poly(z, table.ATANH), x)
+        far = self.mul(self.c(0.5), self.log(self.div(self.add(one, size), self.sub(one, size))))
+        return self.select(self.compare("<", size, self.c(0.5)), near, self.copysign(far, x))
 
     def lgamma(self, x: Value) -> Value:
         return self.rare("lgamma", x)
