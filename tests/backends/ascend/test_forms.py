@@ -277,3 +277,31 @@ def test_scans_of_many_rounds_are_loops(attrs: dict[str, list[int]], rounds: obj
     graph = graph_of(build, ("float32", shape), ("float32", (3,)), ("float32", (3,)))  # type: ignore[arg-type]
     found = types(same(graph, sizes={"n": 5}))
     assert "While" in found
+
+
+@pytest.mark.parametrize("kind", ["known", "size", "early", "given"])
+def test_rows_of_a_loop_are_written_where_their_number_is_known(kind: str) -> None:
+    def build(b: Builder, x: Value, n: Value, start: Value) -> list[Value]:
+        def body(r: Builder, i: Value, go: Value, y: Value) -> list[Value]:
+            after = r.Mul(r.Add(y, r.Gather(x, i, axis=0)), 0.5)
+            more = r.Less(i, np.int64(2)) if kind == "early" else r.Identity(go)
+            return [more, after, r.Neg(after), r.ReduceSum(after, keepdims=0)]
+
+        point = b.constant(np.zeros(0, np.int64))
+        trip = {
+            "known": b.constant(np.int64(5)), "size": b.Reshape(b.Shape(x, start=0, end=1), point),
+            "early": b.constant(np.int64(5)), "given": n,
+        }[kind]  # fmt: skip
+        found: list[Value] = b.Loop(trip, True, [start], body=body)
+        return found
+
+    rows: int | str = "rows" if kind == "size" else 5
+    graph = graph_of(build, ("float32", (rows, 3)), ("int64", ()), ("float32", (3,)))
+    inputs = [
+        np.random.default_rng(5).standard_normal((5, 3)).astype(np.float32),
+        np.array(4, np.int64),
+        np.zeros(3, np.float32),
+    ]
+    found = types(same(graph, inputs))
+    assert ("TensorScatterUpdate" in found) == (kind in ("known", "size"))
+    assert ("ConcatV2" in found) == (kind not in ("known", "size"))

@@ -14,7 +14,7 @@ from ge_ascend.meaning.call import Branch
 from ge_ascend.net import Net, Op, Out
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
-from ge_core.ir.dims import Symbol
+from ge_core.ir.dims import Size, Symbol
 from ge_core.ir.dtype import DType, boolean, float32, int64
 from ge_core.ir.graph import Region, Value, constant_of
 from ge_core.ir.traverse import symbol_table
@@ -134,7 +134,10 @@ def if_(c: LowerCall) -> list[Out]:
 
 @lowering("Loop")
 def loop(c: LowerCall) -> list[Out]:
-    """While over (i, go, carried..., collected..., trip, feeds...): what is collected grows by one row a round."""
+    """While over (i, go, carried..., collected..., trip, feeds...).
+
+    What is collected grows by one row a round, or is written row by row where their number is known.
+    """
     c.note("unconfirmed", "Loop as While, which no official plugin does for ONNX")
     region = c.node.regions["body"]
     feeds = feeds_of(c, [region])
@@ -143,8 +146,9 @@ def loop(c: LowerCall) -> list[Out]:
     scans = region.outputs[1 + len(carried) :]
     first: list[Out] = [c.const(0, int64), c.const(True, boolean) if condition is None else c[1]]
     first += [c.engine.value(c.scope, v, crossing(c, v)) for v in carried]
+    rounds = _rounds(c, region)
     for scan in scans:
-        rows = [0, *scan.shape]
+        rows = [0 if rounds is None else rounds, *scan.shape]
         kind = crossing(c, scan)
         first.append(c.op("Fill", c.ints(rows), c.const(0, kind)))
     fixed = len(first)
@@ -174,10 +178,13 @@ def loop(c: LowerCall) -> list[Out]:
         one = c.engine.emitter.small(scope, np.int64(1))
         (after,) = emit(scope, "Add", [outs[0], one], {})
         grown = []
-        for k, row in enumerate(results[1 + len(carried) :]):
+        for old, row in zip(outs[2 + len(carried) : fixed], results[1 + len(carried) :], strict=True):
             (single,) = emit(scope, "Unsqueeze", [row], {"axes": [0]})
-            zero = c.engine.emitter.small(scope, np.int32(0))
-            (more,) = emit(scope, "ConcatV2", [[outs[2 + len(carried) + k], single], zero], {"N": 2})
+            if rounds is None:
+                zero = c.engine.emitter.small(scope, np.int32(0))
+                (more,) = emit(scope, "ConcatV2", [[old, single], zero], {"N": 2})
+            else:
+                more = written_row(c, scope, old, outs[0], single)
             grown.append(more)
         return names[1].end([after, *results[: 1 + len(carried)], *grown, *outs[fixed:]])
 
@@ -185,6 +192,28 @@ def loop(c: LowerCall) -> list[Out]:
         c.scope, "While", [first], {}, count=len(first), graphs=[g.name for g in names], branches=[check, step]
     )
     return list(found[2:fixed])
+
+
+def _rounds(c: LowerCall, region: Region) -> Size | None:
+    """How many rounds a loop has, where its condition never changes and the number is known or a size of an input."""
+    go, found = region.outputs[0], c.content(0) if c.node.input(0) is not None else None
+    while go.producer is not None and go.producer.op == "Identity":
+        (go,) = go.producer.inputs  # type: ignore[assignment]
+    known = constant_of(go)
+    endless = go is region.params[1] or (known is not None and bool(known.array().all()))
+    start = None if c.node.input(1) is None else constant_of(c.input(1))
+    begins = c.node.input(1) is None or (start is not None and bool(start.array().all()))
+    if not endless or not begins or found is None or len(found) != 1:
+        return None
+    size = found[0]
+    return size if bare_symbol(size) is not None or (isinstance(size, int) and size >= 0) else None
+
+
+def written_row(c: LowerCall, scope: Scope, rows: Out, index: Out, row: Out) -> Out:
+    """The rows with one of them, [1, ...], written."""
+    emit, place = c.engine.emitter.emit, c.engine.emitter.small(scope, np.array([1, 1]))
+    (at,) = emit(scope, "Reshape", [index, place], {})
+    return emit(scope, "TensorScatterUpdate", [rows, at, row], {})[0]
 
 
 def _name(c: LowerCall) -> str:

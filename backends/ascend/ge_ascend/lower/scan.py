@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ge_ascend.lower.call import LowerCall
-from ge_ascend.lower.control import SubGraph, bind_feeds, crossing, feeds_of, results_of
+from ge_ascend.lower.control import SubGraph, bind_feeds, crossing, feeds_of, results_of, written_row
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
 from ge_core.ir.builder import Builder
@@ -83,7 +83,7 @@ def _as_while(c: LowerCall, rounds: Size, carried: Sequence[Value], scanned: Seq
 
     def step(b: Builder, arguments: Sequence[Value]) -> list[Value]:
         scope, outs = names[1].begin(b, arguments)
-        one, place = small(scope, np.int64(1)), small(scope, np.array([1, 1]))
+        one = small(scope, np.int64(1))
         mirrored = outs[0]
         if any((*in_back, *out_back)):
             (last,) = emit(scope, "Sub", [outs[fixed], one], {})
@@ -100,8 +100,7 @@ def _as_while(c: LowerCall, rounds: Size, carried: Sequence[Value], scanned: Seq
         written = []
         for old, row, back in zip(outs[1 + len(carried) : fixed], found[len(carried) :], out_back, strict=True):
             (single,) = emit(scope, "Unsqueeze", [row], {"axes": [0]})
-            (index,) = emit(scope, "Reshape", [mirrored if back else outs[0], place], {})
-            written.append(emit(scope, "TensorScatterUpdate", [old, index, single], {})[0])
+            written.append(written_row(c, scope, old, mirrored if back else outs[0], single))
         (after,) = emit(scope, "Add", [outs[0], one], {})
         return names[1].end([after, *found[: len(carried)], *written, *outs[fixed:]])
 
