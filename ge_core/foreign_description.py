@@ -1,4 +1,4 @@
-"""What is in an offline model that CANN's compiler wrote: GE's container and its messages, without a graph of ge.
+"""What is in a file of CANN: an offline model that its compiler wrote, or a graph (AIR) that is given to it.
 
 Names and texts of such a file may be anything, so that they are shown with their unprintable characters replaced.
 """
@@ -22,6 +22,7 @@ from ge_core.om.kernels import unpack_kernels
 from ge_core.om.message_table import Message
 from ge_core.om.messages import parse
 from ge_core.om.seal import PAD_ATTRIBUTE, SEAL_ATTRIBUTE
+from ge_core.regular_file import open_regular
 from ge_core.report import readable
 
 MEMORY = (
@@ -40,6 +41,7 @@ _KINDS = {
 }  # fmt: skip
 _BY_PROTO = {d.ge_proto: d.name for d in DTYPES if d.ge_proto is not None}
 _BY_MEMORY = {d.ge_memory: d.name for d in DTYPES if d.ge_memory is not None}
+_MEMORY_OF_PROTO = {d.ge_proto: d.ge_memory for d in DTYPES if d.ge_proto is not None and d.ge_memory is not None}
 _SHOWN_OPERATORS, _SHOWN_TEXT = 12, 400
 
 
@@ -94,33 +96,44 @@ class ForeignModel:
 
 @dataclass(frozen=True)
 class ForeignDescription:
-    """An offline model's content, where ge did not write it."""
+    """A file's content, where it holds no graph in the form of ge.
+
+    Attributes:
+        header: of the container; None for an AIR file, which is a message alone.
+    """
 
     path: str
     bytes: int
-    header: Header
+    header: Header | None
     models: tuple[ForeignModel, ...]
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
 
     def summary(self) -> str:
         """Lines for a person."""
-        header, root = self.header, self.models[0]
-        soc = root.attributes.get("soc_version")
-        kind = _KINDS.get(header.modeltype, f"model of type {header.modeltype}")
-        lines = [
-            f"{self.path}: {readable(self.bytes)}, an offline model of CANN that ge did not write"
-            + (f", for {_text(soc)}" if soc else ""),
-            f"header: {kind} {_text(header.name)!r}, version {header.version:#x}, {header.ops} operators stated"
-            + (", sizes known at run time only" if header.is_unknow_model else ""),
-        ]
+        lines = [f"{self.path}: {readable(self.bytes)}, {self._kind()}"]
+        if self.header is not None:
+            header = self.header
+            kind = _KINDS.get(header.modeltype, f"model of type {header.modeltype}")
+            lines.append(
+                f"header: {kind} {_text(header.name)!r}, version {header.version:#x}, {header.ops} operators stated"
+                + (", sizes known at run time only" if header.is_unknow_model else "")
+            )
         for index, model in enumerate(self.models):
             title = f"model {index}: " if len(self.models) > 1 else ""
-            lines.append(f"{title}partitions: " + ", ".join(f"{n} {readable(size)}" for n, size in model.partitions))
+            if model.partitions:
+                parts = ", ".join(f"{name} {readable(size)}" for name, size in model.partitions)
+                lines.append(f"{title}partitions: {parts}")
             lines += _model_lines(model)
         lines += [f"  input  {_info(info)}" for info in self.inputs]
         lines += [f"  output {_info(info)}" for info in self.outputs]
         return "\n".join(lines)
+
+    def _kind(self) -> str:
+        if self.header is None:
+            return "a graph of CANN (AIR)"
+        soc = self.models[0].attributes.get("soc_version")
+        return "an offline model of CANN that ge did not write" + (f", for {soc}" if soc else "")
 
     def graph_lines(self) -> list[str]:
         """One line for each operator of each graph."""
@@ -137,7 +150,7 @@ class ForeignDescription:
             "path": self.path,
             "bytes": self.bytes,
             "writer": "CANN",
-            "version": self.header.version,
+            "version": None if self.header is None else self.header.version,
             "inputs": [_info(info) for info in self.inputs],
             "outputs": [_info(info) for info in self.outputs],
             "models": [
@@ -156,11 +169,13 @@ class ForeignDescription:
 
 
 def describe_foreign(path: str | os.PathLike[str]) -> ForeignDescription | None:
-    """The content of a file of CANN's compiler; None when ge wrote the file, even where it is damaged.
+    """The content of a file of CANN; None when it is an offline model of ge, even where it is damaged.
 
     Raises:
-        OfflineModelError: no offline model, or damaged.
+        OfflineModelError: no offline model and no AIR file, or damaged.
     """
+    if os.fspath(path).endswith(".air"):
+        return _air(os.fspath(path))
     container = open_container(path)
     if PartitionType.MODEL_DEF not in container:
         return None
@@ -175,13 +190,41 @@ def describe_foreign(path: str | os.PathLike[str]) -> ForeignDescription | None:
     return ForeignDescription(container.source, size, container.header, models, found.inputs, found.outputs)
 
 
-def _model(group: Group) -> ForeignModel:
-    message = parse("ModelDef", group[PartitionType.MODEL_DEF])
-    attributes = dict(_decoded(message.attr))
+def _air(path: str) -> ForeignDescription:
+    try:
+        with open_regular(path) as file:
+            data = file.read()
+    except OSError as error:
+        raise OfflineModelError(f"the file cannot be read: {error.strerror or error}", where=path) from error
+    message = parse("ModelDef", data)
+    if not message.graph:
+        raise OfflineModelError("the file holds no graph", where=path, expected="an AIR file")
+    root = message.graph[0]
+    inputs = [TensorInfo(op.name, 0, *_sizes(op.output_desc)) for op in root.op if op.type in ("Data", "RefData")]
+    ends = [op for op in root.op if op.type == "NetOutput"]
+    outputs = [TensorInfo(f"output_{i}", 0, *_sizes([d])) for op in ends for i, d in enumerate(op.input_desc)]
+    model = ForeignModel((), dict(_decoded(message.attr)), _graphs(message), {}, 0)
+    return ForeignDescription(path, len(data), None, (model,), tuple(inputs), tuple(outputs))
+
+
+def _sizes(descriptors: Sequence[Message]) -> tuple[int, tuple[int, ...]]:
+    """Element type (the number in memory) and sizes of the first descriptor."""
+    if not descriptors:
+        return -1, ()
+    return _MEMORY_OF_PROTO.get(descriptors[0].dtype, -1), tuple(descriptors[0].shape.dim)
+
+
+def _graphs(message: Message) -> dict[str, tuple[ForeignOperator, ...]]:
     graphs: dict[str, tuple[ForeignOperator, ...]] = {}
     for graph in message.graph:
         name = _text(graph.name)
         graphs[name if name not in graphs else f"{name}#{len(graphs)}"] = tuple(_operator(op) for op in graph.op)
+    return graphs
+
+
+def _model(group: Group) -> ForeignModel:
+    message = parse("ModelDef", group[PartitionType.MODEL_DEF])
+    attributes = dict(_decoded(message.attr))
     tasks = 0
     if PartitionType.TASK_INFO in group:
         tasks = len(parse("ModelTaskDef", group[PartitionType.TASK_INFO]).task)
@@ -189,7 +232,7 @@ def _model(group: Group) -> ForeignModel:
     return ForeignModel(
         tuple((p.type.name, len(p.data)) for p in group.partitions),
         attributes,
-        graphs,
+        _graphs(message),
         {_text(name): len(data) for name, data in kernels.items()},
         tasks,
     )
@@ -236,8 +279,9 @@ def _model_lines(model: ForeignModel) -> list[str]:
     if sizes:
         lines.append("  memory: " + ", ".join(sizes))
     counts = [f"{model.attributes[name]} {name.removesuffix('_num')}s" for name in COUNTS if name in model.attributes]
-    counts += [f"{model.tasks} tasks", f"{len(model.kernels)} kernels"]
-    lines.append("  device: " + ", ".join(counts))
+    if model.partitions:
+        counts += [f"{model.tasks} tasks", f"{len(model.kernels)} kernels"]
+        lines.append("  device: " + ", ".join(counts))
     for name in ORIGIN:
         if model.attributes.get(name):
             lines.append(f"  {name}: {model.attributes[name]}")

@@ -102,6 +102,20 @@ def test_its_inputs_and_outputs_are_opened(tmp_path: Path) -> None:
     assert [(i.name, i.shape, str(i.dtype)) for i in model.inputs] == [("x", (2, 4), "float16")]
 
 
+def test_an_air_file_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "net.air"
+    graph = graph_of(lambda b, x: b.Softmax(b.Relu(x), axis=1), ("float32", ("n", 4)))
+    ge_core.compile(graph, target="ascend910b").save(path)
+    told = ge("inspect", path, "--graph").output
+    for part in (
+        "a graph of CANN (AIR)", "input  x0: float32[?,4]", "output output_0: float32[?,4]",
+        "operators: 4 (1 Data, 1 Relu, 1 SoftmaxV2, 1 NetOutput)", "Relu(x0:0 float32[?,4]) -> float32[?,4]",
+    ):  # fmt: skip
+        assert part in told, (part, told)
+    path.write_bytes(b"no message")
+    assert ge("inspect", path).exit_code != 0
+
+
 def test_as_json(tmp_path: Path) -> None:
     found = json.loads(ge("inspect", written(tmp_path), "--json").output)
     (model,) = found["models"]
