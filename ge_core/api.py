@@ -28,7 +28,6 @@ from ge_core.input_spec import InputSpec
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.graph import Graph
 from ge_core.ir.traverse import walk
-from ge_core.ir.verifier import verify as verify_graph
 from ge_core.model import MAIN, CompiledModel, Session
 from ge_core.passes.base import PassContext
 from ge_core.passes.manager import PassManager
@@ -82,8 +81,7 @@ def compile(
     wanted = _Wanted.of(model, framework, target, optimize, precision, options)
     watch = Stopwatch()
     imported = _import(model, inputs, kwargs, dynamic_shapes, wanted, watch)
-    source = EntrySource(imported.graph, imported.signature, imported.example)
-    return compile_sources({MAIN: source}, wanted.request, watch)
+    return compile_sources({MAIN: imported}, wanted.request, watch)
 
 
 @dataclass(frozen=True)
@@ -135,8 +133,7 @@ def compile_entries(
                 expected=f"the framework of the first entry: {wanted.request.framework or 'ge itself'}",
             )
         wanted = wanted or found
-        imported = _import(spec.model, spec.inputs, spec.kwargs, spec.dynamic_shapes, found, watch)
-        sources[str(name)] = EntrySource(imported.graph, imported.signature, imported.example)
+        sources[str(name)] = _import(spec.model, spec.inputs, spec.kwargs, spec.dynamic_shapes, found, watch)
     assert wanted is not None
     return compile_sources(sources, wanted.request, watch)
 
@@ -277,7 +274,7 @@ def coverage(
     request = wanted.request
     report = CoverageReport(request.target, request.framework)
     try:
-        imported = _import(model, inputs, kwargs, dynamic_shapes, wanted, Stopwatch())
+        imported = _import(model, inputs, kwargs, dynamic_shapes, wanted, Stopwatch()).owned()
     except UnsupportedError as error:
         report.unsupported = list(error.details) or [error.what]
         return report
@@ -346,13 +343,6 @@ class _Wanted:
         return _Wanted(CompileRequest(backend, target or backend.name, accuracy, switches, options, name), frontend)
 
 
-@dataclass(frozen=True)
-class _Imported:
-    graph: Graph
-    signature: Signature
-    example: dict[str, int]
-
-
 def _import(
     model: object,
     inputs: object | None,
@@ -360,7 +350,7 @@ def _import(
     dynamic_shapes: object | None,
     wanted: _Wanted,
     watch: Stopwatch,
-) -> _Imported:
+) -> EntrySource:
     args = _positional(inputs)
     with watch.phase("import"):
         if isinstance(model, Graph):
@@ -369,8 +359,7 @@ def _import(
                     "dynamic_shapes is given for a Graph",
                     expected="a Graph, whose inputs say themselves which sizes are symbols",
                 )
-            verify_graph(model)
-            graph = clone_graph(model)
+            graph = model
             signature = _signatures.get(model) or Signature.flat(
                 [v.name for v in graph.inputs], [f"output_{i}" for i in range(len(graph.outputs))]
             )
@@ -385,7 +374,7 @@ def _import(
             example = example_sizes(graph, signature.flatten(args or (), kwargs or {}))
         except GeError:
             example = {}  # specs and partial examples say no sizes; the report then takes typical ones
-    return _Imported(graph, signature, example)
+    return EntrySource(graph, signature, example, not isinstance(model, Graph))
 
 
 def _frontend_options(plugin: Plugin, options: Mapping[str, Any]) -> dict[str, object]:

@@ -20,6 +20,7 @@ from ge_core.ir.graph import Graph
 from ge_core.ir.location import UNKNOWN
 from ge_core.ir.traverse import values, walk
 from ge_core.ir.types import TensorType
+from ge_core.ir.verifier import verify as verify_graph
 from ge_core.model import CompiledModel, Provenance
 from ge_core.passes.base import ALL_SWITCHES, PRECISIONS, SWITCHES, PassContext
 from ge_core.passes.manager import PassManager
@@ -50,13 +51,26 @@ class EntrySource:
     """One entry before compilation.
 
     Attributes:
-        graph: owned by the compilation, which changes it.
+        graph: the imported graph.
         example: values of the inputs' symbols, for figures in the report.
+        is_owned: whether the graph was made for this compilation, which may change it.
     """
 
     graph: Graph
     signature: Signature
     example: Mapping[str, int] = field(default_factory=dict)
+    is_owned: bool = True
+
+    def owned(self) -> EntrySource:
+        """The same with a graph for the compilation alone.
+
+        Raises:
+            GraphError: somebody else's graph is not valid.
+        """
+        if self.is_owned:
+            return self
+        verify_graph(self.graph)
+        return replace(self, graph=clone_graph(self.graph), is_owned=True)
 
 
 @dataclass(frozen=True)
@@ -145,12 +159,18 @@ def compile_entries(
     watch = watch or Stopwatch()
     backend = request.plugin.backend()
     info = target_info(backend, request.target)
-    with watch.phase("look up"):
-        place = model_cache.lookup(sources, request)
-        kept = place.path() if place is not None and place.is_hopeful else None
-        known = None if kept is None else _kept(kept, sources, request, watch)
-    if known is not None:
-        return known
+    place: model_cache.Lookup | None = None
+    kept: Path | None = None
+    if model_cache.serves(request):
+        with watch.phase("look up"):
+            place = model_cache.lookup(sources, request)
+            kept = place.path() if place is not None and place.is_hopeful else None
+            known = None if kept is None else _kept(kept, sources, request, watch)
+        if known is not None:
+            return known
+    if not all(source.is_owned for source in sources.values()):
+        with watch.phase("import"):
+            sources = {name: source.owned() for name, source in sources.items()}
     if isinstance(backend, Prepares):
         backend.prepare([source.graph for source in sources.values()], request.target, request.backend_options)
     if place is not None and kept is None:

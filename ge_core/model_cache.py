@@ -86,13 +86,21 @@ class Lookup:
             return None
 
 
+def serves(request: CompileRequest) -> bool:
+    """Whether models for this target and with these options are kept at all.
+
+    Raises:
+        OptionError: the environment's limit is none.
+    """
+    if not limit() or not isinstance(request.plugin.backend(), KeepsModels) or debug_from_environment():
+        return False
+    return not any(request.options.get(name) for name in _NO_REPEAT)
+
+
 def lookup(sources: Mapping[str, EntrySource], request: CompileRequest) -> Lookup | None:
     """Where the model of a compilation is kept; None for one that is not."""
     started, backend, most = time.perf_counter(), request.plugin.backend(), limit()
-    if not most or not isinstance(backend, KeepsModels) or debug_from_environment():
-        return None
-    if any(request.options.get(name) for name in _NO_REPEAT):
-        return None
+    assert isinstance(backend, KeepsModels)
     stamp = backend.stamp(request.target, request.backend_options)
     if stamp is None:
         return None

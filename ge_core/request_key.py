@@ -137,6 +137,8 @@ class _GraphText:
         self._text.append(f"{what} {value.name!r} {value.type} {content} {value.layout} {data}")
 
     def _number(self, value: Value | None) -> int:
+        if value is not None and value not in self._numbers:
+            raise Unkeyed("a graph that is not valid")
         return -1 if value is None else self._numbers[value]
 
     def _attr(self, value: Any) -> str:

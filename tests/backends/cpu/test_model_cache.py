@@ -22,7 +22,7 @@ from ge_backend_cpu.cache import Cache
 from ge_backend_cpu.figures import figures_key
 from ge_backend_cpu.isa import Isa
 from ge_core import model_cache
-from ge_core.errors import OptionError
+from ge_core.errors import GeError, OptionError
 from ge_core.image_input import Image
 from ge_core.ir import Builder, Graph, symbol
 from ge_core.ir.constant import Constant
@@ -437,3 +437,16 @@ def test_constants_of_all_kinds_are_fingerprinted() -> None:
     assert arrays[0].tobytes() == np.ascontiguousarray(turned).tobytes()
     assert arrays[1].tobytes() == b'["a", "bc"]'
     assert len(arrays[2]) == 2 and all(array.dtype == np.uint8 for array in arrays)
+
+
+def test_graphs_stay_as_they_are_and_invalid_ones_are_refused(folder: Path) -> None:
+    graph = net()
+    before = print_graph(graph, locations=True)
+    for _ in range(2):
+        compiled(graph)
+        assert print_graph(graph, locations=True) == before
+    wrong = net()
+    nodes = list(wrong.nodes)
+    nodes[0].set_input(0, nodes[1].output)  # reads what is computed later
+    with pytest.raises(GeError):
+        compiled(wrong)
