@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ge_core.errors import GraphError
 from ge_core.ir.dims import Size, Symbol, floordiv, maximum, minimum, mod, symbol
+
+_WORD = re.compile(r"[\w.]+")
 
 
 def parse_size(text: str, table: Mapping[str, Symbol]) -> Size:
@@ -16,7 +20,14 @@ def parse_size(text: str, table: Mapping[str, Symbol]) -> Size:
     Raises:
         GraphError: the text is no size.
     """
-    return _Parser(text, table).whole()
+    known = tuple((name, table[name]) for name in _WORD.findall(text) if name in table)
+    return _parsed(text, known)
+
+
+@lru_cache(maxsize=16384)
+def _parsed(text: str, known: tuple[tuple[str, Symbol], ...]) -> Size:
+    """Layers of a model are alike, and so are their sizes."""
+    return _Parser(text, dict(known)).whole()
 
 
 class _Parser:

@@ -2,9 +2,11 @@
 
 Only the storage shrinks: a Cast brings the weights back, which backends read through; the product stays in float32.
 - Half: a weight whose float16 form overflows, or loses more than 2⁻¹⁰ of its largest element, stays.
-- Bytes, for products of few rows, whose time is that of reading the weights: every column as int8 times a scale,
-  w[:, j] ≈ q[:, j] s[j] with s[j] = max |w[:, j]| / 127, so that x @ w ≈ (x @ q) s. A weight that loses more than
-  1 % of its root mean square by that (a few large elements among many small ones) is stored in half.
+- Bytes (see `bytes`), for products of few rows, whose time is that of reading the weights: x @ w ≈ (x @ q) s. A weight
+  that loses more than 1 % of its root mean square by that (a few large elements among many small ones) is stored in
+  half.
+
+Weights in a file are read to decide, one at a time, and converted again when they are used.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ import numpy as np
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.constant import Constant
-from ge_core.ir.dtype import DType
+from ge_core.ir.dtype import DType, float16, float32, int8
 from ge_core.ir.graph import Graph, Node, Value, constant_of
 from ge_core.ir.traverse import walk
+from ge_core.ir.types import TensorType
 from ge_core.passes.base import Pass, PassContext
+from ge_core.passes.bytes import in_bytes
 
 FEW_ROWS = 4
 """Rows of a product up to which its weights are stored in bytes."""
@@ -67,7 +71,13 @@ class StoreWeightsInHalf(Pass):
 
     def _stored(self, graph: Graph, node: Node, weight: Value, constant: Constant, half: dict[Value, Value]) -> Value:
         if weight not in half:
-            stored = Constant.of(constant.array().astype(np.float16))
+            if constant.residence == "memory":
+                stored = Constant.of(constant.array().astype(np.float16))
+            else:
+                kind = TensorType(float16, constant.type.shape)
+                stored = Constant.derived(
+                    kind, [constant], lambda: constant.array().astype(np.float16), constant.source
+                )
             half[weight] = graph.add_constant(stored, f"{weight.name}.half")
         assert node.block is not None
         b = Builder(node.block, node, node.loc)
@@ -94,10 +104,10 @@ class StoreWeightsInBytes(Pass):
             if weight is None or constant is None or not self._fits(node, constant):
                 continue
             if weight not in known:
-                stored = _bytes(constant.array(), 0 if _transposed(node) else 1)
+                stored = _stored(graph, weight, constant, 0 if _transposed(node) else 1)
                 if stored is None:
                     continue
-                known[weight] = _add(graph, weight, *stored)
+                known[weight] = stored
             if not ctx.allow("byte-weights", node):
                 return changed
             _rewrite(node, *known[weight])
@@ -107,7 +117,7 @@ class StoreWeightsInBytes(Pass):
     def _fits(self, node: Node, constant: Constant) -> bool:
         left = node.input(0)
         large = constant.type.dtype.name == "float32" and constant.nbytes >= self.least_bytes
-        if left is None or not large or len(constant.array().shape) != 2 or node.attrs.get("transA", 0):
+        if left is None or not large or constant.type.rank != 2 or node.attrs.get("transA", 0):
             return False
         shape = left.tensor.shape
         rows = None if shape is None else dims.bounds(dims.product(shape[:-1]))[1]
@@ -118,26 +128,31 @@ def _transposed(node: Node) -> bool:
     return bool(node.attrs.get("transB", 0))
 
 
-def _bytes(weights: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """A matrix in bytes and the scales of its columns, which lie along axis `columns`; None where too much is lost."""
-    largest = np.abs(weights).max(axis=1 - columns, keepdims=True)
-    if not np.isfinite(largest).all():
+def _stored(graph: Graph, weight: Value, constant: Constant, columns: int) -> tuple[Value, Value] | None:
+    """The constants of a matrix in bytes and of its scales; None where too much is lost, which absent data never do."""
+    kind = TensorType(int8, constant.type.shape)
+    if constant.residence == "absent":
+        assert kind.shape is not None
+        count = TensorType(float32, (kind.shape[columns],))
+        scales = Constant.derived(count, [constant], constant.array, constant.source)
+        return _add(graph, weight, Constant.derived(kind, [constant], constant.array, constant.source), scales)
+    found = in_bytes(constant.array(), columns)
+    if found is None or found.lost > LOSS:
         return None
-    scales = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
-    if not (scales >= np.finfo(np.float32).tiny).all():
-        return None
-    stored = np.rint(weights / scales)
-    lost = stored * scales - weights
-    if float(np.vdot(lost, lost)) > LOSS**2 * float(np.vdot(weights, weights)):
-        return None
-    return stored.astype(np.int8), scales.reshape(-1)
+    if constant.residence == "memory":
+        return _add(graph, weight, Constant.of(found.stored), Constant.of(found.scales))
+
+    def again() -> np.ndarray:
+        found = in_bytes(constant.array(), columns)
+        assert found is not None
+        return found.stored
+
+    stored = Constant.derived(kind, [constant], again, constant.source)
+    return _add(graph, weight, stored, Constant.of(found.scales))
 
 
-def _add(graph: Graph, weight: Value, stored: np.ndarray, scales: np.ndarray) -> tuple[Value, Value]:
-    return (
-        graph.add_constant(Constant.of(stored), f"{weight.name}.bytes"),
-        graph.add_constant(Constant.of(scales), f"{weight.name}.scales"),
-    )
+def _add(graph: Graph, weight: Value, stored: Constant, scales: Constant) -> tuple[Value, Value]:
+    return graph.add_constant(stored, f"{weight.name}.bytes"), graph.add_constant(scales, f"{weight.name}.scales")
 
 
 def _rewrite(node: Node, stored: Value, scales: Value) -> None:

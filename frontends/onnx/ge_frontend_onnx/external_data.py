@@ -1,14 +1,55 @@
-"""Tensors that lie in files beside the model: mapped, never copied, and never outside of the model's folder."""
+"""Tensors that lie in files beside the model: mapped, never copied, and never outside of the model's folder.
+
+They are read when they are needed, which may be long after the import: by then the file must not have changed.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
 import stat
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from ge_core.errors import ModelImportError
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Some bytes of a mapped file.
+
+    Attributes:
+        state: of the file when it was mapped: device, inode, size, time of the last change.
+    """
+
+    view: memoryview
+    path: str
+    offset: int
+    state: tuple[int, int, int, int]
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for the same bytes of the same file."""
+        return (*self.state, self.offset)
+
+    def bytes(self) -> memoryview:
+        """The bytes.
+
+        Raises:
+            ModelImportError: the file was written to since it was mapped.
+        """
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return self.view  # removed, and so not overwritten: the mapping holds what was there
+        if now.st_ino == self.state[1] and _state(now) != self.state:
+            raise ModelImportError(
+                "the file with the weights was changed after the model was imported",
+                where=self.path,
+                fix="import and compile the model again; replace such files by renaming a new one over them",
+            )
+        return self.view
 
 
 class ExternalData:
@@ -22,10 +63,10 @@ class ExternalData:
     def __init__(self, folder: Path | None, root: Path | None = None) -> None:
         self._folder = folder
         self._root = root or folder
-        self._maps: dict[str, memoryview] = {}
+        self._maps: dict[str, FilePart] = {}
 
-    def bytes_of(self, proto: Any, nbytes: int) -> memoryview:
-        """The bytes of a tensor, as a view of the mapped file.
+    def part_of(self, proto: Any, nbytes: int) -> FilePart:
+        """The bytes of a tensor in the mapped file.
 
         Args:
             proto: a TensorProto with external data.
@@ -42,15 +83,15 @@ class ExternalData:
         if length != nbytes:
             raise ModelImportError(f"{where} has {length} bytes", expected=f"{nbytes}, as its type and shape say")
         if nbytes == 0:
-            return memoryview(b"")
-        data = self._map(location, where)
-        if offset + nbytes > len(data):
+            return FilePart(memoryview(b""), "", 0, (0, 0, 0, 0))
+        whole = self._map(location, where)
+        if offset + nbytes > len(whole.view):
             raise ModelImportError(
-                f"{where} ends at byte {offset + nbytes} of {location}", expected=f"at most {len(data)}, its size"
+                f"{where} ends at byte {offset + nbytes} of {location}", expected=f"at most {len(whole.view)}, its size"
             )
-        return data[offset : offset + nbytes]
+        return replace(whole, view=whole.view[offset : offset + nbytes], offset=offset)
 
-    def _map(self, location: str, where: str) -> memoryview:
+    def _map(self, location: str, where: str) -> FilePart:
         path = self._path(location, where)
         if path not in self._maps:
             self._maps[path] = _map_file(path, where)
@@ -93,7 +134,11 @@ def _number(text: str, what: str, where: str) -> int:
     return int(text)
 
 
-def _map_file(path: str, where: str) -> memoryview:
+def _state(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _map_file(path: str, where: str) -> FilePart:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -102,8 +147,8 @@ def _map_file(path: str, where: str) -> memoryview:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise ModelImportError(f"{where} is no regular file", where=path)
-        if status.st_size == 0:
-            return memoryview(b"")
-        return memoryview(mmap.mmap(handle, status.st_size, access=mmap.ACCESS_READ))
+        empty = status.st_size == 0
+        view = memoryview(b"" if empty else mmap.mmap(handle, status.st_size, access=mmap.ACCESS_READ))
+        return FilePart(view, path, 0, _state(status))
     finally:
         os.close(handle)

@@ -57,15 +57,15 @@ class Weights:
         shape = _shape(proto, where)
         if proto.HasField("segment"):
             raise ModelImportError(f"{where} is stored in segments", expected="one tensor")
-        load = self._loader(proto, dtype, shape, where)
-        return Constant(TensorType(dtype, shape), load, proto.name or name or "")
+        kind, source = TensorType(dtype, shape), proto.name or name or ""
+        if proto.data_location == _EXTERNAL:
+            part = self._external.part_of(proto, dtype.nbytes(math.prod(shape)))
+            return Constant(kind, lambda: unpack(part.bytes(), dtype, shape), source, "file", part.identity)
+        return Constant(kind, self._loader(proto, dtype, shape, where), source)
 
     def _loader(self, proto: Any, dtype: DType, shape: tuple[int, ...], where: str) -> Callable[[], np.ndarray]:
         count = math.prod(shape)
         nbytes = dtype.nbytes(count)
-        if proto.data_location == _EXTERNAL:
-            view = self._external.bytes_of(proto, nbytes)
-            return lambda: unpack(view, dtype, shape)
         if proto.HasField("raw_data"):
             raw: bytes = proto.raw_data
             if len(raw) != nbytes:
