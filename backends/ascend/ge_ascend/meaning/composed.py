@@ -8,7 +8,7 @@ import numpy as np
 
 from ge_ascend.meaning.call import Call, Result, meaning
 from ge_ascend.meaning.image import average_window, layout_of, pads_of
-from ge_ascend.meaning.matmul import channels_back, channels_first, window
+from ge_ascend.meaning.matmul import channels_back, channels_first, onnx_pads, operands, window
 from ge_core.ir.dtype import float32, int32, int64
 from ge_core.ir.graph import Value
 
@@ -40,6 +40,33 @@ def bias_add(c: Call) -> Result:
         bias = c.b.Reshape(bias, c.b.ints(-1, *[1] * (x.rank - 2)))
     result: Value = c.b.Add(x, c.cast(bias, x.dtype))
     return result
+
+
+@meaning("DepthwiseConv2D")
+def depthwise(c: Call) -> Result:
+    """DepthwiseConv2D(x, filter, bias; strides, dilations, pads, data_format): results of a channel are neighbours.
+
+    In format HWCN the filter is [height, width, channels, results per channel].
+    """
+    if c.get("offset_w") is not None or c["x"].dtype.is_integer:
+        raise c.error("quantised convolutions are not supported")
+    layout, form = layout_of(c), c.formats.get("filter", "ND")
+    x, w, bias = operands(c, "x", "filter", "bias")
+    assert x is not None and w is not None
+    order = {"HWCN": [2, 3, 0, 1], "NCHW": [1, 0, 2, 3]}.get(form)
+    if order is None or (form == "NCHW" and w.shape[0] != 1):
+        raise c.error(f"a filter {w.type} of format {form} is not supported")
+    w = c.b.Transpose(w, perm=order)
+    channels = w.shape[0]
+    if not isinstance(channels, int):
+        raise c.error("a number of channels that is known at run time only is not supported")
+    w = c.b.Reshape(w, c.b.ints(-1, 1, *w.shape[2:]))
+    y = c.b.Conv(
+        channels_first(c, x, layout), w, None if bias is None else c.cast(bias, x.dtype),
+        strides=window(c, layout, "strides"), dilations=window(c, layout, "dilations"),
+        pads=onnx_pads(list(c.attr("pads"))), group=channels,
+    )  # fmt: skip
+    return c.as_stated(channels_back(c, y, layout))
 
 
 @meaning("MaxPool")
@@ -74,6 +101,13 @@ def relu6(c: Call) -> Result:
     """Relu6(x): between 0 and 6"""
     x = c["x"]
     result: Value = c.b.Min(c.b.Max(x, _number(c, 0, x)), _number(c, 6, x))
+    return result
+
+
+@meaning("ClipByValueV2")
+def clip(c: Call) -> Result:
+    """ClipByValueV2(x, clip_value_min, clip_value_max)"""
+    result: Value = c.b.Min(c.b.Max(c["x"], c["clip_value_min"]), c["clip_value_max"])
     return result
 
 
@@ -200,6 +234,14 @@ def rank(c: Call) -> Result:
     return c.cast(c.b.Size(c.b.Shape(c["x"])), int32)
 
 
+@meaning("GatherD")
+def gather_d(c: Call) -> Result:
+    """GatherD(x, dim, index): an element for each index, along an axis"""
+    (axis,) = c.numbers("dim")
+    result: Value = c.b.GatherElements(c["x"], c["index"], axis=axis)
+    return result
+
+
 @meaning("Concat")
 def concat(c: Call) -> Result:
     """Concat(concat_dim, x0, x1, ...; N)"""
@@ -282,6 +324,30 @@ def add_layer_norm(c: Call) -> Result:
         x, c.cast(c["gamma"], x.dtype), c.cast(c["beta"], x.dtype), axis=-1, epsilon=c.attr("epsilon")
     )
     return [y, mean, rstd, x]
+
+
+def _spread(c: Call, root: bool) -> Result:
+    """ReduceVar(x; dim, correction, keepdim, is_mean_out) -> var, mean; ReduceStdV2 gives the root of it"""
+    x, axes = c["x"], [int(a) % c["x"].rank for a in c.attr("dim")] or list(range(c["x"].rank))
+    where, sizes = c.b.ints(*axes), [x.shape[a] for a in axes]
+    count = 1
+    for size in sizes:
+        if not isinstance(size, int):
+            raise c.error("over a size that is known at run time only")
+        count *= size
+    wide = c.cast(x, float32)
+    mean = c.b.ReduceMean(wide, where, keepdims=1)
+    centred = c.b.Sub(wide, mean)
+    total = c.b.ReduceSum(c.b.Mul(centred, centred), where, keepdims=1)
+    found = c.b.Div(total, float(max(count - c.attr("correction"), 0)))
+    results = [c.b.Sqrt(found) if root else found, mean]
+    if not c.attr("keepdim"):
+        results = [c.b.Squeeze(value, where) for value in results]
+    return [c.cast(value, x.dtype) for value in results]
+
+
+for _type, _root in {"ReduceVar": False, "ReduceStdV2": True}.items():
+    meaning(_type)(partial(_spread, root=_root))
 
 
 @meaning("MatrixBandPart")
