@@ -57,6 +57,8 @@ def heads(
         (1, 2, 2, 7, 3, 8, 5),
         (1, 1, 1, 50, 129, 33, 100),
         (1, 2, 1, 3, 64, 128, 128),
+        (1, 2, 2, 9, 530, 16, 32),
+        (2, 2, 1, 8, 259, 12, 20),
     ],
 )
 def test_sizes(sizes: tuple[int, ...], isa: str) -> None:
@@ -72,6 +74,7 @@ def test_sizes(sizes: tuple[int, ...], isa: str) -> None:
         {"is_causal": 1},
         {"softcap": 3.0},
         {"scale": 0.3},
+        {"scale": -0.3},
         {"left_window_size": 5},
         {"right_window_size": 2},
         {"is_causal": 1, "left_window_size": 9},
@@ -79,7 +82,7 @@ def test_sizes(sizes: tuple[int, ...], isa: str) -> None:
     ],
 )
 def test_attributes(attrs: dict[str, Any], isa: str) -> None:
-    for queries, keys in ((40, 40), (5, 90)):
+    for queries, keys in ((40, 40), (5, 90), (7, 270)):
         graph, inputs = attend(heads(2, 2, 1, queries, keys, 16, 16), **attrs)
         check(graph, [inputs], isa=isa)
 
@@ -121,10 +124,11 @@ def test_past(queries: int) -> None:
 
 def test_numbers_of_keys() -> None:
     arrays = heads(3, 2, 2, 4, 40, 16, 16)
-    arrays["lengths"] = np.array([40, 17, 4], np.int64)
-    for causal in (0, 1):
-        graph, inputs = attend(arrays, is_causal=causal)
-        check(graph, [inputs])
+    for lengths in ([40, 17, 4], [0, 40, 31]):
+        arrays["lengths"] = np.array(lengths, np.int64)
+        for causal in (0, 1):
+            graph, inputs = attend(arrays, is_causal=causal)
+            check(graph, [inputs])
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.float16, 2e-3), (ml_dtypes.bfloat16, 1.5e-2)])
@@ -147,14 +151,14 @@ def test_sizes_of_the_call() -> None:
     shapes = {"q": (1, 4, s, 16), "k": (1, 2, t, 16), "v": (1, 2, t, 16)}
     graph, _ = attend(arrays, shapes, is_causal=1)
     calls = []
-    for queries, keys in ((1, 1), (1, 130), (7, 7), (60, 60), (3, 17)):
+    for queries, keys in ((1, 1), (1, 130), (7, 7), (60, 60), (3, 17), (8, 300)):
         made = heads(1, 4, 2, queries, keys, 16, 16)
         calls.append([made["q"], made["k"], made["v"]])
     check(graph, calls)
 
 
 def test_large_scores() -> None:
-    arrays = heads(1, 1, 1, 9, 140, 16, 16)
+    arrays = heads(1, 1, 1, 9, 340, 16, 16)
     arrays["q"] *= 300
     graph, inputs = attend(arrays)
     check(graph, [inputs], tolerance=1e-4)  # the exponent's own rounding: scores of 1000 have 6e-5 in their last place

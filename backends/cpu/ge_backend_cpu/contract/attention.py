@@ -5,7 +5,7 @@ of values, all relative to that maximum (M. Milakov, N. Gimelshein, 2018; T. Dao
 
     m' = max(m, max s);  l' = l * exp(m - m') + sum exp(s - m');  o' = o * exp(m - m') + exp(s - m') V;  y = o / l
 
-Keys and values come in panels of 16 columns: keys [panel of keys][d][16], values [panel of dv][key][16].
+Keys come in panels of 16 columns, [panel of keys][d][16]; values too, [panel of dv][key][16], or as rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ge_core.ir.dtype import DType, float32
 FAMILY = "contract.attention"
 QUERIES = 24
 """Rows of queries of a work item at most."""
-KEYS = 128
+KEYS = 256
 """Keys of a block."""
 
 
@@ -42,6 +42,7 @@ class Attention:
         rows: queries of a head, 0 when it is not known.
         scale, softcap: numbers; no cap with 0.
         mask: element type of the mask, "" without one.
+        rows_of_values: whether values come as rows, whose length panels divide.
         causal, left, right: whether the position, or a window around it, limits the keys.
         lengths: element type of the numbers of keys that count, "" without them.
     """
@@ -52,10 +53,17 @@ class Attention:
     scale: float
     softcap: float = 0.0
     mask: str = ""
+    rows_of_values: bool = False
     causal: bool = False
     left: bool = False
     right: bool = False
     lengths: str = ""
+
+    @property
+    def plain(self) -> bool:
+        """Whether all queries see the same keys, by nothing but products."""
+        limits = self.mask or self.causal or self.left or self.right
+        return not limits and not self.softcap and self.scale > 0
 
     @property
     def strip(self) -> int:
@@ -72,7 +80,7 @@ class Attention:
 
         heads, shared: query heads, and how many of them read the same keys. queries, keys, past: keys before the
         first query. left, right: of the windows. q_, y_, mask_ b, h, s: strides by batch, head and query; k_, v_ b:
-        distance of the keys' (values') panels of two heads. mask_keys: keys that the mask covers. Work items are
+        distance of the keys (values) of two heads. mask_keys: keys that the mask covers. Work items are
         blocks of queries of a head, `parts` of them.
         """
         return (
@@ -116,7 +124,7 @@ class _Emitter:
         self.scores = f.scratch(form.strip * KEYS * 4)
         self.out = f.scratch(rows * self.value_panels * PANEL * 4)
         self.tops, self.totals = f.scratch(rows * 4), f.scratch(rows * 4)
-        self.factors = f.scratch(form.strip * 4)
+        self.factors, self.largest = f.scratch(form.strip * 4), f.scratch(form.strip * self.width * 4)
 
     def kernel(self) -> None:
         f, p = self.f, self.f.params
@@ -198,66 +206,106 @@ class _Emitter:
         rows = [f.at(q, f.mul(n, p["q_s"]), float32) for n in numbers]
         panels = f.ceildiv(size, PANEL)
         depth = self.form.depth[0]
-        zero = self.sums.zero(width)
-        at: Any = 0
+        zero, lowest = self.sums.zero(width), self.math.c(float("-inf"))
         first_panel = f.div(key, PANEL)
+        at: Any = 0
+        tops = [lowest] * height
         for shape in self._all(self.key_shape):
             end = f.add(at, f.mul(f.div(f.sub(panels, at), shape), shape))
-            with f.loop(at, end, shape) as panel:
+            with f.loop(at, end, shape, carry=tops) as panel:
                 lines = [
                     f.at(k, f.mul(f.add(f.add(first_panel, panel.index), j), depth * PANEL), float32)
                     for j in range(shape)
                 ]
                 vectors = shape * PANEL // width
                 sums = self.run.multiply(f, rows, lines, depth, [zero] * (height * vectors))
-                for i in range(height):
-                    for j in range(vectors):
-                        place = f.add(f.mul(panel.index, PANEL), i * KEYS + j * width)
-                        f.store(sums[i * vectors + j], self.scores, place, float32)
-            at = end
-        with f.loop(0, present) as each:
-            self._softmax(f.add(row, each.index), each.index, f.sub(f.add(row, each.index), first), batch, head,
-                          offset, length, key, size)  # fmt: skip
+                panel.next = self._stored(sums, vectors, f.mul(panel.index, PANEL), size, panel.values)
+            tops, at = list(panel.values), end
+        if not self.form.plain:
+            tops = self._limited(height, row, present, batch, head, offset, length, key, size)
+        self._exponentials(tops, f.sub(row, first), size)
         self._add_values(height, row, first, v, key, size)
+
+    def _stored(
+        self, sums: Sequence[Value], vectors: int, column: Value, size: Value, tops: Sequence[Value]
+    ) -> list[Value]:
+        """Keep the products of some rows and keys; the rows' largest so far, where nothing else limits the keys."""
+        f, m, width = self.f, self.math, self.width
+        found = list(tops)
+        inside = [self._between(f.add(column, j * width), 0, size) for j in range(vectors)] if self.form.plain else []
+        for n, value in enumerate(sums):
+            i, j = divmod(n, vectors)
+            if self.form.plain:
+                value = f.b.select(inside[j], value, m.c(float("-inf")))
+                found[i] = m.larger(value, found[i])
+            f.store(value, self.scores, f.add(column, i * KEYS + j * width), float32)
+        return found
 
     def _all(self, found: Sequence[Any]) -> list[int]:
         """Widths of tiles, down to a single panel."""
         widths = [shape.panels for shape in found]
         return list(dict.fromkeys([*widths, 1]))
 
-    def _softmax(
-        self, row: Value, place: Value, state: Value, batch: Value, head: Value, offset: Value, length: Value,
+    def _limited(
+        self, height: int, row: Value, present: Value, batch: Value, head: Value, offset: Value, length: Value,
         key: Value, size: Value,
-    ) -> None:  # fmt: skip
-        """Scores of one row and block become exponentials; the row's state and factor follow."""
+    ) -> list[Value]:  # fmt: skip
+        """Scores scaled, capped and masked; the rows' largest."""
         f, m, width = self.f, self.math, self.width
-        line = f.at(self.scores, f.mul(place, KEYS), float32)
-        position = f.add(row, offset)
-        low = f.sub(self._low(position), key)
-        high = f.minimum(f.sub(self._high(position, length), key), size)
         lowest = m.c(float("-inf"))
-        rounds = f.mul(f.ceildiv(size, width), width)
-        with f.loop(0, rounds, width, carry=[lowest]) as at:
-            value = self._score(f.load(line, at.index, float32, width), batch, head, row, key, at.index)
-            value = f.b.select(self._between(at.index, low, high), value, lowest)
-            f.store(value, line, at.index, float32)
-            at.next = [m.larger(value, at.values[0])]
-        top = f.fold(at.values[0], lambda a, b: f.b.select(f.b.fcmp_ordered(">", a, b), a, b))
-        old = f.load(self.tops, state, float32)
-        new = f.b.select(f.b.fcmp_ordered(">", top, old), top, old)
-        # as long as all keys are masked the maximum is taken to be 0: exp(-inf - 0) is 0
-        none = f.b.fcmp_ordered("==", new, constant(FLOAT, float("-inf")))
-        base = f.splat(f.b.select(none, constant(FLOAT, 0.0), new), width)
-        with f.loop(0, rounds, width, carry=[m.c(0.0)]) as at:
-            value = m.exp_nonpositive(m.sub(f.load(line, at.index, float32, width), base))
-            f.store(value, line, at.index, float32)
-            at.next = [m.add(at.values[0], value)]
-        total = f.fold(at.values[0], f.b.fadd)
-        factor = f.lane(m.exp_nonpositive(m.sub(f.splat(old, width), base)), 0)
-        before = f.load(self.totals, state, float32)
-        f.store(f.b.fadd(f.b.fmul(before, factor), total), self.totals, state, float32)
-        f.store(new, self.tops, state, float32)
-        f.store(factor, self.factors, place, float32)
+        with f.loop(0, height) as each:
+            number = f.add(row, f.minimum(each.index, f.sub(present, 1)))
+            line = f.at(self.scores, f.mul(each.index, KEYS), float32)
+            position = f.add(number, offset)
+            low = f.sub(self._low(position), key)
+            high = f.minimum(f.sub(self._high(position, length), key), size)
+            with f.loop(0, f.mul(f.ceildiv(size, width), width), width, carry=[lowest]) as at:
+                value = self._score(f.load(line, at.index, float32, width), batch, head, number, key, at.index)
+                value = f.b.select(self._between(at.index, low, high), value, lowest)
+                f.store(value, line, at.index, float32)
+                at.next = [m.larger(value, at.values[0])]
+            f.store(at.values[0], self.largest, f.mul(each.index, width), float32)
+        return [f.load(self.largest, i * width, float32, width) for i in range(height)]
+
+    def _exponentials(self, tops: Sequence[Value], state: Value, size: Value) -> None:
+        """Scores of some rows become exponentials, all rows in turn; the rows' states and factors follow.
+
+        Products that nothing limits are not scaled yet: exp(scale * s - scale * m) takes no more operations. As
+        scale * m is the same number for all keys of a block, its rounding has no part in the result.
+        """
+        f, m, width, height = self.f, self.math, self.width, len(tops)
+        scale = self.form.scale if self.form.plain else 1.0
+        bases, states = [], []
+        for i, values in enumerate(tops):
+            top = f.fold(values, lambda a, b: f.b.select(f.b.fcmp_ordered(">", a, b), a, b))
+            old = f.load(self.tops, f.add(state, i), float32)
+            new = f.b.select(f.b.fcmp_ordered(">", top, old), top, old)
+            # as long as all keys are masked the maximum is taken to be 0: exp(-inf - 0) is 0
+            none = f.b.fcmp_ordered("==", new, constant(FLOAT, float("-inf")))
+            base = f.splat(f.b.select(none, constant(FLOAT, 0.0), new), width)
+            bases.append(m.mul(base, m.c(scale)))
+            states.append((new, f.splat(old, width)))
+        with f.loop(0, f.mul(f.ceildiv(size, width), width), width, carry=[m.c(0.0)] * height) as at:
+            found = []
+            for i, total in enumerate(at.values):
+                place = f.add(at.index, i * KEYS)
+                score = f.load(self.scores, place, float32, width)
+                value = m.exp_nonpositive(self._relative(score, bases[i]))
+                f.store(value, self.scores, place, float32)
+                found.append(m.add(total, value))
+            at.next = found
+        for i, (values, (new, old)) in enumerate(zip(at.values, states, strict=True)):
+            factor = f.lane(m.exp_nonpositive(m.sub(m.mul(old, m.c(scale)), bases[i])), 0)
+            place = f.add(state, i)
+            before = f.load(self.totals, place, float32)
+            f.store(f.b.fadd(f.b.fmul(before, factor), f.fold(values, f.b.fadd)), self.totals, place, float32)
+            f.store(new, self.tops, place, float32)
+            f.store(factor, self.factors, i, float32)
+
+    def _relative(self, score: Value, base: Value) -> Value:
+        """A vector of scores less the scaled maximum."""
+        m = self.math
+        return m.fma(score, m.c(self.form.scale), m.neg(base)) if self.form.plain else m.sub(score, base)
 
     def _between(self, at: Value, low: Value, high: Value) -> Value:
         """Which of the elements from `at` on lie in [low, high)."""
@@ -293,7 +341,7 @@ class _Emitter:
 
     def _add_values(self, height: int, row: Value, first: Value, v: Value, key: Value, size: Value) -> None:
         """o = o * factor + exponentials * values."""
-        f, p, width = self.f, self.f.params, self.width
+        f, width = self.f, self.width
         lines = [f.at(self.scores, i * KEYS, float32) for i in range(height)]
         factors = [f.splat(f.load(self.factors, i, float32), width) for i in range(height)]
         columns = self.value_panels * PANEL
@@ -303,8 +351,7 @@ class _Emitter:
             end = at + (self.value_panels - at) // shape.panels * shape.panels
             with f.loop(at, end, shape.panels) as panel:
                 pointers = [
-                    f.at(v, f.mul(f.add(f.mul(f.add(panel.index, j), p["keys"]), key), PANEL), float32)
-                    for j in range(shape.panels)
+                    f.at(v, self._value_place(f.add(panel.index, j), key), float32) for j in range(shape.panels)
                 ]
                 vectors = shape.panels * PANEL // width
                 places = [
@@ -316,9 +363,18 @@ class _Emitter:
                     f.b.fmul(f.load(self.out, place, float32, width), factors[n // vectors])
                     for n, place in enumerate(places)
                 ]
-                for value, place in zip(self.odd.multiply(f, lines, pointers, size, old), places, strict=True):
+                step = self.form.depth[1] if self.form.rows_of_values else PANEL
+                found = self.odd.multiply(f, lines, pointers, size, old, step=step)
+                for value, place in zip(found, places, strict=True):
                     f.store(value, self.out, place, float32)
             at = end
+
+    def _value_place(self, panel: Value, key: Value) -> Value:
+        """The index of a key's first element in a panel of values."""
+        f = self.f
+        if self.form.rows_of_values:
+            return f.add(f.mul(key, self.form.depth[1]), f.mul(panel, PANEL))
+        return f.mul(f.add(f.mul(panel, f.params["keys"]), key), PANEL)
 
     def _result(self, batch: Value, head: Value, row: Value, state: Value) -> None:
         f, p, m, width = self.f, self.f.params, self.math, self.width

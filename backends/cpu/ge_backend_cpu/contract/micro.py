@@ -37,6 +37,7 @@ class Run:
         sums: Sequence[Value],
         ahead: Value | None = None,
         lines: int = MOST_FETCHED,
+        step: Value = PANEL,
     ) -> list[Value]:
         """sums[row][vector] += rows * panels.
 
@@ -46,6 +47,7 @@ class Run:
             sums: vectors by row, then by place in the row.
             ahead: address of what is read after these panels, for the second-level cache.
             lines: cache lines of it that one round asks for.
+            step: elements between two lines of a panel.
         """
         whole = f.mul(f.div(length, UNROLL), UNROLL)
         with f.loop(0, whole, UNROLL, carry=sums) as loop:
@@ -53,22 +55,24 @@ class Run:
                 for i in range(lines):
                     f.prefetch(f.at(ahead, f.add(f.mul(loop.index, fetched_bytes(1, lines)), i * LINE), uint8), 2)
             current: Sequence[Value] = loop.values
-            for step in range(UNROLL):
-                current = self._step(f, rows, panels, loop.index, step, current)
+            for i in range(UNROLL):
+                current = self._step(f, rows, panels, step, loop.index, i, current)
             loop.next = current
         if self.even:
             return list(loop.values)
         with f.loop(whole, length, carry=loop.values) as rest:
-            rest.next = self._step(f, rows, panels, rest.index, 0, rest.values)
+            rest.next = self._step(f, rows, panels, step, rest.index, 0, rest.values)
         return list(rest.values)
 
     def _step(
-        self, f: Function, rows: Sequence[Value], panels: Sequence[Value], k: Value, ahead: int, sums: Sequence[Value]
-    ) -> list[Value]:
+        self, f: Function, rows: Sequence[Value], panels: Sequence[Value], step: Value, k: Value, ahead: int,
+        sums: Sequence[Value],
+    ) -> list[Value]:  # fmt: skip
         """One element of the run."""
         arithmetic, width = self.arithmetic, self.width
+        line = f.add(f.mul(k, step), f.mul(step, ahead))
         right = [
-            arithmetic.load(f, pointer, f.add(f.mul(k, PANEL), ahead * PANEL + at), self.b, width)
+            arithmetic.load(f, pointer, f.add(line, at), self.b, width)
             for pointer in panels
             for at in range(0, PANEL, width)
         ]

@@ -96,7 +96,11 @@ def _planned(
             _joined(plan, value, before, number, steps, (batch, heads[1]), size, whole, past)
             at, steps, new = whole, (heads[1] * keys * size, keys * size, size), keys
         matrix = Matrix(at, value.dtype, new, size, steps[2], 1, steps[:2])
-        panels.append(plan.panels(matrix.transposed if number == 1 else matrix, (batch, heads[1]), float32))
+        dense = dims.equal(steps[2], size) is True and dims.equal(steps[1], new * size) is True
+        as_rows = number == 2 and dense and value.dtype == float32 and size % PANEL == 0
+        if not as_rows:
+            matrix = plan.panels(matrix.transposed if number == 1 else matrix, (batch, heads[1]), float32)
+        panels.append(matrix.at)
     q_steps, y_steps = _head_strides(q, heads[0], depth[0]), _head_strides(node.outputs[0], heads[0], depth[1])
     q_at: Operand = source(0)
     if q.dtype != float32:
@@ -113,6 +117,7 @@ def _planned(
         scale=1 / math.sqrt(depth[0]) if scale is None else scale,
         softcap=attributes.attr("softcap"),
         mask="" if mask_value is None else mask_value.dtype.name,
+        rows_of_values=as_rows,
         causal=bool(attributes.attr("is_causal")),
         left=left >= 0,
         right=right >= 0,
@@ -135,7 +140,7 @@ def _planned(
     plan.launches.append(
         Launch(
             kernel=form.kernel(),
-            operands=(q_at, panels[0].at, panels[1].at, *extra, result()),
+            operands=(q_at, *panels, *extra, result()),
             params=form.params(values),
             extent=batch * heads[0] * parts,
             picoseconds=work,
