@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
-from ge_backend_cpu.kernel import result, source, work
+from ge_backend_cpu.kernel import Launch, Recipe, prepared, result, source, work
 from ge_backend_cpu.loops.index import Unsupported
 from ge_backend_cpu.loops.reading import attribute, integers, sizes
 from ge_backend_cpu.serial.launch import computes, implemented, launched, operand
@@ -17,10 +17,12 @@ from ge_core.ir.dims import Size
 from ge_core.ir.dtype import float64
 from ge_core.ir.graph import Node, Value
 
-CHUNKS = 16
+CHUNKS = 8
 """Parts of the rows, which have a workspace each."""
-POINT = 40_000
-"""Picoseconds of one element in all rounds."""
+LANES = 8
+"""Rows that are transformed together."""
+POINT = 30_000
+"""Picoseconds of one element of a group of rows in all rounds."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +45,31 @@ class Rows:
 
     def implementation(self, node: Node) -> Implementation:
         x, y = operand(node, 0), node.output
-        roots = dims.ceildiv(self.n * 16, 64) * 64
-        chunks = dims.minimum(self.rows, CHUNKS)
-        first = launched("roots", [(work(), float64)], {"n": self.n}, self.n, self.n * 10_000, inverse=self.inverse)
+        lanes = next((w for w in (8, 4, 2) if dims.less_equal(w, self.rows) is True), 1 if self.rows == 1 else LANES)
+        groups = dims.ceildiv(self.rows, lanes)
+        chunks = dims.minimum(groups, CHUNKS)
+        launches: list[Launch] = []
+        recipes: dict[str, Recipe] = {}
+        start: Size = 0
+        if isinstance(self.n, int):
+            roots = prepared("roots")
+            recipes["roots"] = Recipe("serial.roots", (), {"n": self.n, "inverse": self.inverse})
+        else:
+            roots, start = work(), dims.ceildiv(self.n * 16, 64) * 64
+            launches.append(
+                launched("roots", [(roots, float64)], {"n": self.n}, self.n, self.n * 100_000, inverse=self.inverse)
+            )
         operands = [(source(0), x.dtype)]
         if self.window is not None:
             operands.append((source(self.window[0]), self.window[1].dtype))
-        operands += [(work(), float64), (work(roots), float64), (result(), y.dtype)]
-        second = launched(
+        operands += [(roots, float64), (work(start), float64), (result(), y.dtype)]
+        transforms = launched(
             "fourier", operands,
             {"n": self.n, "rows": self.rows, "chunks": dims.maximum(chunks, 1), "kept": self.kept, **self.places},
-            chunks, self.rows * self.n * POINT, parts=self.parts, inverse=self.inverse, hermitian=self.hermitian,
-            real=y.shape[-1] == 1,
+            chunks, groups * self.n * POINT, parts=self.parts, inverse=self.inverse, hermitian=self.hermitian,
+            real=y.shape[-1] == 1, lanes=lanes,
         )  # fmt: skip
-        return implemented(node, [first, second], roots + chunks * self.n * 32)
+        return implemented(node, [*launches, transforms], start + chunks * self.n * 32 * lanes, recipes=recipes)
 
 
 def _parts(x: Value) -> int | None:

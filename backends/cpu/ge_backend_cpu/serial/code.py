@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import llvmlite.ir as ir
 
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import Function
+from ge_backend_cpu.emit import Function, width_of
 from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.loops.expr import compute_kind
@@ -28,7 +28,7 @@ Given: TypeAlias = "Num | int | float"
 
 @dataclass(frozen=True, eq=False)
 class Num:
-    """A scalar in a register.
+    """A scalar in a register, or a vector.
 
     Attributes:
         kind: a compute type (`compute_kind`); operators take two of one kind, or a Python number.
@@ -39,7 +39,14 @@ class Num:
     kind: DType
 
     def _apply(self, name: str, *others: Given) -> Num:
-        return self.code.apply(name, self, *[self.code.number(o, self.kind) for o in others])
+        return self.code.apply(name, self, *[self._as_wide(self.code.number(o, self.kind)) for o in others])
+
+    def _as_wide(self, other: Num) -> Num:
+        """A scalar in every lane where this is a vector."""
+        width = width_of(self.value)
+        if width == 1 or width_of(other.value) == width:
+            return other
+        return Num(self.code, self.code.f.splat(other.value, width), other.kind)
 
     def _reversed(self, name: str, other: Given) -> Num:
         return self.code.apply(name, self.code.number(other, self.kind), self)
@@ -152,27 +159,39 @@ class Variable:
 
 @dataclass(frozen=True)
 class Array:
-    """Elements in memory; read and written in the element type's compute type."""
+    """Elements in memory; read and written in the element type's compute type.
+
+    Attributes:
+        width: how many of them an index names: that many are read and written together, as a vector.
+    """
 
     code: Code
     pointer: Value
     dtype: DType
+    width: int = 1
 
     @property
     def kind(self) -> DType:
         return compute_kind(self.dtype)
 
     def __getitem__(self, index: Given) -> Num:
-        value = self.code.f.load(self.pointer, self.code.index(index), self.dtype)
+        value = self.code.f.load(self.pointer, self._first(index), self.dtype, self.width)
         return Num(self.code, value, self.kind)
 
     def __setitem__(self, index: Given, value: Num) -> None:
         assert value.kind == self.kind, (value.kind, self.kind)
-        self.code.f.store(value.value, self.pointer, self.code.index(index), self.dtype)
+        self.code.f.store(value.value, self.pointer, self._first(index), self.dtype)
+
+    def _first(self, index: Given) -> Value:
+        return self.code.f.mul(self.code.index(index), self.width)
 
     def moved(self, start: Given) -> Array:
         """The array that begins at an element of this one."""
-        return Array(self.code, self.code.f.at(self.pointer, self.code.index(start), self.dtype), self.dtype)
+        return replace(self, pointer=self.code.f.at(self.pointer, self._first(start), self.dtype))
+
+    def in_vectors(self, width: int) -> Array:
+        """The same elements, several of them to an index."""
+        return replace(self, width=width)
 
 
 class Code:

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms of any length, in float64.
+"""Discrete Fourier transforms of any length, in float64, of several rows at once: one to a lane.
 
 With n = r m, X[r t + q] is the transform of length m of z_q[k] = w_n^(k q) sum_p x[k + p m] w_r^(p q): one round for
 each factor r of n (4, then primes), each from one buffer into the other (Stockham's order, so that nothing is
@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from ge_backend_cpu.isa import Isa
-from ge_backend_cpu.kernel import family
+from ge_backend_cpu.kernel import family, recipe
 from ge_backend_cpu.serial.code import Array, Code, Num, Variable
 from ge_core.ir.dtype import float64
+
+Complex: TypeAlias = tuple[Num, Num]
+"""Real and imaginary part."""
+
+
+@recipe("serial.roots")
+def known_roots(n: int, inverse: bool) -> np.ndarray:
+    """What `emit_roots` computes, of a length that is known: float64[2, n]."""
+    angles = np.arange(n) * (2 * math.pi) / n
+    return np.stack([np.cos(angles), np.sin(angles) * (1.0 if inverse else -1.0)])
 
 
 @family("serial.roots")
@@ -35,28 +47,35 @@ def emit_roots(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa
 def emit_fourier(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
     """Transforms of rows.
 
-    Operands: data, window unless missing, roots, a workspace of 4 n per part, result. Row i begins at
+    Operands: data, window unless missing, roots, a workspace of 4 n `lanes` per work item, result. Row i begins at
     (i // inner) * x_outer + (i % inner) * x_inner in the data, its elements are x_step apart; so in the result.
     `parts` says how many numbers an element of the data has, `hermitian` that its second half is the mirrored first
-    one; `real` keeps the real part only. A work item is a part of the rows, `parts_of_rows` of them together.
+    one; `real` keeps the real part only. `lanes` rows are transformed together, and a work item is some of these
+    groups.
     """
     c = Code(module, symbol, parameters, isa)
     data, *window, roots, work, result = c.arrays
-    n, rows = c.sizes["n"], c.sizes["rows"]
+    n, rows, lanes = c.sizes["n"], c.sizes["rows"], int(parameters["lanes"])
     inverse = bool(parameters["inverse"])
+    groups = (rows + lanes - 1) // lanes
     with c.items() as item:
-        each = (rows + c.sizes["chunks"] - 1) // c.sizes["chunks"]
+        each = (groups + c.sizes["chunks"] - 1) // c.sizes["chunks"]
         first = item * each
-        mine = work.moved(item * n * 4)
-        with c.count(first, (first + each).min(rows)) as row:
-            _load(c, parameters, data.moved(_begin(c, "x", row)), window, mine, n)
-            ordered = _transformed(c, mine, roots, n)
-            target, step = result.moved(_begin(c, "y", row)), c.sizes["y_step"]
+        mine = work.moved(item * n * 4 * lanes)
+        with c.count(first, (first + each).min(groups)) as group:
+            start = group * lanes
+            filled = (rows - start).min(lanes)
+            with c.count(0, filled) as lane:
+                _load(c, parameters, data.moved(_begin(c, "x", start + lane)), window, mine.moved(lane), n)
+            ordered = _transformed(c, mine.in_vectors(lanes), roots, n)
             scale = 1.0 / n.to(float64) if inverse else c.number(1.0, float64)
-            with c.count(0, c.sizes["kept"]) as k:
-                target[k * step] = (mine[ordered.value + k] * scale).to(result.dtype)
-                if not parameters["real"]:
-                    target[k * step + 1] = (mine[ordered.value + n + k] * scale).to(result.dtype)
+            with c.count(0, filled) as lane:
+                target, step = result.moved(_begin(c, "y", start + lane)), c.sizes["y_step"]
+                row = mine.moved(ordered.value * lanes + lane)
+                with c.count(0, c.sizes["kept"]) as k:
+                    target[k * step] = (row[k * lanes] * scale).to(result.dtype)
+                    if not parameters["real"]:
+                        target[k * step + 1] = (row[(k + n) * lanes] * scale).to(result.dtype)
     c.finish()
 
 
@@ -66,21 +85,29 @@ def _begin(c: Code, what: str, row: Num) -> Num:
 
 
 def _load(c: Code, parameters: Mapping[str, Any], row: Array, window: list[Array], mine: Array, n: Num) -> None:
-    """A row into the first buffer: what lies beyond the data is 0."""
-    step, given = c.sizes["x_step"], c.sizes["given"]
-    with c.count(0, n) as k:
-        mirrored = (k * 2 > n) if parameters["hermitian"] else (k < 0)
-        source = mirrored.choose(n - k, k)
-        inside = source < given
-        at = inside.choose(source * step, 0)
-        real, imaginary = c.variable(0.0, float64), c.variable(0.0, float64)
-        with c.when(inside):
-            real.value = row[at].to(float64)
-            if parameters["parts"] == 2:
-                other = row[at + 1].to(float64)
-                imaginary.value = mirrored.choose(-other, other)
+    """A row into a lane of the first buffer: what lies beyond the data is 0."""
+    step, given, lanes = c.sizes["x_step"], c.sizes["given"], int(parameters["lanes"])
+
+    def put(k: Num, real: Num, imaginary: Num) -> None:
         factor = window[0][k].to(float64) if window else c.number(1.0, float64)
-        mine[k], mine[k + n] = real.value * factor, imaginary.value * factor
+        mine[k * lanes], mine[(k + n) * lanes] = real * factor, imaginary * factor
+
+    zero = c.number(0.0, float64)
+    within = given.min(n)
+    with c.count(0, within) as k:
+        at = k * step
+        put(k, row[at].to(float64), row[at + 1].to(float64) if parameters["parts"] == 2 else zero)
+    with c.count(within, n) as k:
+        put(k, zero, zero)
+    if not parameters["hermitian"]:
+        return
+    with c.count(n // 2 + 1, n) as k:
+        inside = n - k < given
+        at = inside.choose((n - k) * step, 0)
+        real, imaginary = row[at].to(float64), zero
+        if parameters["parts"] == 2:
+            imaginary = -row[at + 1].to(float64)
+        put(k, inside.choose(real, 0.0), inside.choose(imaginary, 0.0))
 
 
 def _transformed(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
@@ -95,30 +122,61 @@ def _transformed(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
             with c.when(prime.value * prime.value > size.value):
                 prime.value = size.value
         radix = by_four.choose(4, prime.value)
-        _round(c, mine, roots, n, (here.value, there.value), size.value, stride.value, radix)
+        source, target = mine.moved(here.value), mine.moved(there.value)
+        with c.when(by_four):
+            _round_of_four(c, source, target, roots, n, size.value, stride.value)
+        with c.when(~by_four):
+            _round(c, source, target, roots, n, size.value, stride.value, radix)
         size.value = size.value // radix
         stride.value = stride.value * radix
         here.value, there.value = there.value, here.value
     return here
 
 
-def _round(
-    c: Code, mine: Array, roots: Array, n: Num, buffers: tuple[Num, Num], size: Num, stride: Num, radix: Num
-) -> None:
-    source, target = (mine.moved(start) for start in buffers)
+def _round_of_four(c: Code, source: Array, target: Array, roots: Array, n: Num, size: Num, stride: Num) -> None:
+    """A round whose roots of order 4 are 1, -1 and the imaginary units."""
+    rest, inverse = size // 4, bool(c.options["inverse"])
+    with c.count(0, rest) as k:
+        turns = [(roots[k * stride * q], roots[k * stride * q + n]) for q in (1, 2, 3)]
+        with c.count(0, stride) as s:
+            a = [(source[at], source[at + n]) for at in ((k + rest * p) * stride + s for p in range(4))]
+            even, odd = (_sum(a[0], a[2]), _difference(a[0], a[2])), (_sum(a[1], a[3]), _difference(a[1], a[3]))
+            real, imaginary = odd[1]
+            quarter = (-imaginary, real) if inverse else (imaginary, -real)
+            found = [_sum(even[0], odd[0]), _sum(even[1], quarter), _difference(even[0], odd[0])]
+            found.append(_difference(even[1], quarter))
+            for q, value in enumerate(found):
+                at = (k * 4 + q) * stride + s
+                target[at], target[at + n] = _product(value, turns[q - 1]) if q else value
+
+
+def _sum(x: Complex, y: Complex) -> Complex:
+    return x[0] + y[0], x[1] + y[1]
+
+
+def _difference(x: Complex, y: Complex) -> Complex:
+    return x[0] - y[0], x[1] - y[1]
+
+
+def _product(x: Complex, y: Complex) -> Complex:
+    return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
+
+
+def _round(c: Code, source: Array, target: Array, roots: Array, n: Num, size: Num, stride: Num, radix: Num) -> None:
     rest, turn = size // radix, n // radix
     with c.count(0, rest) as k, c.count(0, radix) as q:
         out = (k * radix + q) * stride
         root = c.variable(k * q * stride)
         with c.count(0, radix) as p:
-            real, imaginary = roots[root.value], roots[root.value + n]
+            turned = roots[root.value], roots[root.value + n]
             begin = (k + p * rest) * stride
-            later = p > 0
             with c.count(0, stride) as s:
-                a, b = source[begin + s], source[begin + s + n]
-                x, y = a * real - b * imaginary, a * imaginary + b * real
-                old = [later.choose(target[out + s + part], 0.0) for part in (c.integer(0), n)]
-                target[out + s], target[out + s + n] = old[0] + x, old[1] + y
+                at, x = out + s, (source[begin + s], source[begin + s + n])
+                # the target still holds what another round left there
+                with c.when(p.equals(0)):
+                    target[at], target[at + n] = _product(x, turned)
+                with c.when(p > 0):
+                    target[at], target[at + n] = _sum((target[at], target[at + n]), _product(x, turned))
             # the power k q of a root of order `size`, then those of w_r: always below n
             following = root.value + q * turn
             root.value = (following >= n).choose(following - n, following)

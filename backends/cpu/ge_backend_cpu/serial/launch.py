@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ge_backend_cpu.groups import typical
-from ge_backend_cpu.kernel import Kernel, Launch, Operand, launch_data
+from ge_backend_cpu.kernel import Kernel, Launch, Operand, Recipe, launch_data
 from ge_core.backend import Implementation
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
@@ -46,7 +46,11 @@ def launched(
 
 
 def implemented(
-    node: Node, launches: Sequence[Launch], workspace: Size = 0, in_place: Sequence[tuple[int, int]] = ()
+    node: Node,
+    launches: Sequence[Launch],
+    workspace: Size = 0,
+    in_place: Sequence[tuple[int, int]] = (),
+    recipes: Mapping[str, Recipe] | None = None,
 ) -> Implementation:
     """The only implementation of a node."""
     works = any(operand.kind == "work" for launch in launches for operand in launch.operands)
@@ -57,7 +61,7 @@ def implemented(
         in_place=tuple(in_place),
         cost=sum(typical(launch.picoseconds) for launch in launches) * 1e-12,
         precision="accurate",
-        data=launch_data(launches),
+        data=launch_data(launches, recipes),
     )
 
 
