@@ -305,3 +305,13 @@ def test_rows_of_a_loop_are_written_where_their_number_is_known(kind: str) -> No
     found = types(same(graph, inputs))
     assert ("TensorScatterUpdate" in found) == (kind in ("known", "size"))
     assert ("ConcatV2" in found) == (kind not in ("known", "size"))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint32", "int32", "uint8"])
+@pytest.mark.parametrize("op", ["BitwiseAnd", "BitwiseOr", "BitwiseXor"])
+def test_bits_of_every_width_are_exact(dtype: str, op: str) -> None:
+    kind = np.iinfo(dtype)
+    x, y = (INT.integers(kind.min, kind.max, 20, np.dtype(dtype), endpoint=True) for _ in range(2))
+    x[:2], y[:2] = [kind.min, kind.max], [kind.max, kind.min]
+    found = same(graph_of(lambda b, x, y: b.op(op, x, y), (dtype, (20,)), (dtype, (20,))), [x, y])
+    assert op not in types(found)

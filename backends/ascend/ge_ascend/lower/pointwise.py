@@ -10,7 +10,7 @@ from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.meaning.pointwise import BINARY, UNARY
 from ge_ascend.net import Out
-from ge_core.ir.dtype import float32, int32
+from ge_core.ir.dtype import float32, int32, int64
 
 _NOT_ALONE = {"TensorMove", "Invert", "Mish", "Selu", "IsInf", "TruncateDiv", "RealDiv", "LogicalAnd", "LogicalOr",
               "BitwiseAnd", "BitwiseOr", "BitwiseXor", "FloorMod", "Mul"}  # fmt: skip
@@ -125,12 +125,16 @@ def bitwise_not(c: LowerCall) -> Out:
 
 
 def _bits(c: LowerCall) -> Out:
-    """Bit by bit in int32: sum of 2^k * f(bit k of a, bit k of b); the top bit of a signed type counts negative."""
+    """Bit by bit in a signed type that holds all: the sum of 2^k * f(bit k of a, bit k of b).
+
+    The top bit of a signed type counts negative, as rounding down makes it of a negative number's bits.
+    """
     dtype = c.input(0).dtype
-    if dtype.bits > 16 and dtype.name != "int32":
-        raise c.refuse(f"on {dtype} only with an operator that no plugin confirms", "allow_unsure=True")
-    a, b = (c.cast(v, int32) for v in (c[0], c[1]))
-    two = c.const(2, int32)
+    if dtype.name == "uint64":
+        raise c.refuse("on uint64 only with an operator that no plugin confirms", "allow_unsure=True")
+    whole = int32 if dtype.bits <= 16 or dtype == int32 else int64
+    a, b = (c.cast(v, whole) for v in (c[0], c[1]))
+    two = c.const(2, whole)
     total: Out | None = None
     for k in range(dtype.bits):
         x, y = (c.op("FloorMod", v, two) for v in (a, b))
@@ -139,9 +143,9 @@ def _bits(c: LowerCall) -> Out:
         elif c.node.op == "BitwiseOr":
             bit = c.op("Maximum", x, y)
         else:
-            bit = c.cast(c.op("NotEqual", x, y), int32)
+            bit = c.cast(c.op("NotEqual", x, y), whole)
         weight = -(1 << k) if k == dtype.bits - 1 and dtype.kind == "int" else 1 << k
-        part = c.op("Mul", bit, c.const(weight, int32))
+        part = c.op("Mul", bit, c.const(weight, whole))
         total = part if total is None else c.op("Add", total, part)
         a, b = (c.op("FloorDiv", v, two) for v in (a, b))
     assert total is not None
