@@ -170,20 +170,36 @@ def conv3d_transpose(c: Call) -> Result:
 @meaning("PromptFlashAttention", "IncreFlashAttention", "FusedInferAttentionScore")
 def flash_attention(c: Call) -> Result:
     """PromptFlashAttention(query, key, value, ..., atten_mask; num_heads, scale_value, input_layout,
-    num_key_value_heads, sparse_mode): mask true is left out; of layout BNSD, without sparse modes."""
-    if c.attr("input_layout") != "BNSD":
-        raise c.error(f"the layout {c.attr('input_layout')} is not supported")
+    num_key_value_heads, sparse_mode): mask true is left out; of layout BNSD, BSND or BSH, without sparse modes."""
     if c.attr("sparse_mode") if c.type != "IncreFlashAttention" else 0:
         raise c.error(f"sparse_mode {c.attr('sparse_mode')} is not supported")
     for port in c.inputs:
         if port.rstrip("0") not in ("query", "key", "value", "atten_mask"):
             raise c.error(f"the input {port} is not supported")
-    key, value = (c.get(p) or c.dynamic(p)[0] for p in ("key", "value"))
+    heads = c.attr("num_heads")
+    groups = c.attr("num_key_value_heads") or heads
+    key, value = (_heads_first(c, c.get(p) or c.dynamic(p)[0], groups) for p in ("key", "value"))
     mask = c.get("atten_mask")
     if mask is not None and mask.dtype.kind == "bool":
         mask = c.b.Not(mask)
     elif mask is not None:
         mask = c.b.Not(c.b.Cast(mask, to="bool"))
     scale = c.attr("scale") if c.type == "FusedInferAttentionScore" else c.attr("scale_value")
-    y: Value = c.b.Attention(c["query"], key, value, mask, scale=scale, softmax_precision="float32")
+    query = _heads_first(c, c["query"], heads)
+    y: Value = c.b.Attention(query, key, value, mask, scale=scale, softmax_precision="float32")
+    if c.attr("input_layout") != "BNSD":
+        y = c.b.Transpose(y, perm=[0, 2, 1, 3])
+    if c.attr("input_layout") == "BSH":
+        y = c.b.Reshape(y, c.b.ints(*c["query"].shape))
     return y if c.outputs == 1 else [y, c.b.constant(0.0, y.dtype)]
+
+
+def _heads_first(c: Call, x: Value, heads: int) -> Value:
+    """An operand as [batch, heads, length, width]."""
+    layout = c.attr("input_layout")
+    if layout not in ("BNSD", "BSND", "BSH"):
+        raise c.error(f"the layout {layout} is not supported")
+    if layout == "BSH":
+        x = c.b.Reshape(x, c.b.ints(x.shape[0], x.shape[1], heads, -1))
+    result: Value = x if layout == "BNSD" else c.b.Transpose(x, perm=[0, 2, 1, 3])
+    return result
