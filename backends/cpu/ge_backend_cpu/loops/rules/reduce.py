@@ -82,6 +82,17 @@ def reduce(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     return [result if attribute(node, "keepdims") else t.squeeze(result, over)]
 
 
+@rule("GlobalAveragePool", "GlobalMaxPool")
+def global_pool(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
+    """Over all dims but the first two."""
+    data = required(x[0])
+    if not data.dtype.is_float and node.op == "GlobalAveragePool":
+        raise Unsupported("means of integers")
+    over = tuple(range(2, data.rank))
+    found = mean(t, data, over) if node.op == "GlobalAveragePool" else t.reduce("max", data, over)
+    return [converted(t, found, node.output.dtype)]
+
+
 def reduced_dims(node: Node, rank: int) -> tuple[int, ...]:
     """The dims that a Reduce operator goes over."""
     given = integers(node.input(1)) if node.input(1) is not None else ()
