@@ -92,6 +92,12 @@ class UnknownRankError(GraphError):
     code = "GE303"
 
 
+class AbsentDataError(GraphError):
+    """The data of a model's weights are asked for, and there are none: it was made of fake tensors, say."""
+
+    code = "GE304"
+
+
 class TypeRuleError(GraphError):
     """An operator's inputs or attributes break its type or shape rule."""
 

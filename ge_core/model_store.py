@@ -43,7 +43,7 @@ def save_model(model: CompiledModel, path: str | os.PathLike[str]) -> None:
     Raises:
         OfflineModelError: the file cannot be written.
         BackendError: the target has a file form of its own, and could not write it.
-        GraphError: the model's weights are absent.
+        AbsentDataError: the model's weights are absent.
     """
     for entry in model.entries.values():
         constants = [value.constant for value in entry.graph.constants if value.constant is not None]

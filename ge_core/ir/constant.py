@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ge_core.errors import GraphError
+from ge_core.errors import AbsentDataError, GraphError
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType, pack
 from ge_core.ir.types import Layout, TensorType
@@ -184,13 +184,13 @@ def refuse_absent(constants: Iterable[Constant], what: str) -> None:
         what: cannot be done to the model, such as "be saved".
 
     Raises:
-        GraphError: the data of some are absent; it names the first of them.
+        AbsentDataError: the data of some are absent; it names the first of them.
     """
     found = [c.source or f"a constant of type {c.type}" for c in constants if c.residence == "absent"]
     names = list(dict.fromkeys(found))
     if names:
         more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-        raise GraphError(
+        raise AbsentDataError(
             f"the model cannot {what}: {len(names)} of its weights have no values",
             details=[*names[:_SHOWN], *more],
             fix="it was made on a meta device or of fake tensors: load its weights and compile it again",

@@ -7,7 +7,7 @@ arithmetic.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,6 +16,8 @@ import numpy as np
 
 BLOCK = 1 << 16
 """Elements of a block."""
+_LEAST_BLOCKS = 4
+"""Blocks for which a thread is worth its start."""
 
 _T = TypeVar("_T")
 
@@ -78,11 +80,13 @@ def _largest(matrix: np.ndarray, by_rows: bool) -> np.ndarray:
 
 def _in_blocks(matrix: np.ndarray, work: Callable[[slice], _T]) -> list[_T]:
     """Work on the rows of a matrix, block by block, in threads: numpy leaves the interpreter while it computes."""
-    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(work, _blocks(matrix)))
-
-
-def _blocks(matrix: np.ndarray) -> Iterator[slice]:
     rows, columns = matrix.shape
     step = max(BLOCK // max(columns, 1), 1)
-    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
+    blocks = [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
+    threads = min(len(os.sched_getaffinity(0)), len(blocks) // _LEAST_BLOCKS)
+    if threads < 2:
+        return [work(block) for block in blocks]
+    share = -(-len(blocks) // threads)
+    shares = [blocks[start : start + share] for start in range(0, len(blocks), share)]
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        return [found for part in pool.map(lambda own: [work(block) for block in own], shares) for found in part]

@@ -10,7 +10,7 @@ import pytest
 
 import ge_core
 from ge_core.compiler import CompileRequest, EntrySource, compile_entries
-from ge_core.errors import GeError, GraphError
+from ge_core.errors import AbsentDataError, GeError, GraphError
 from ge_core.ir import Builder, Graph, Value
 from ge_core.ir.constant import Constant, Residence
 from ge_core.plugins import host
@@ -179,10 +179,10 @@ def test_absent_weights_are_compiled_but_not_run(make: Make, tmp_path: Path) -> 
     assert model.plan is not None and model.plan.steps
     assert model.report.memory and model.report.to_json()
     assert str(model.graph)
-    with pytest.raises(GeError, match=r"cannot be called: \d+ of its weights have no values") as caught:
+    with pytest.raises(AbsentDataError, match=r"cannot be called: \d+ of its weights have no values") as caught:
         model(*inputs)
     assert "weight 0" in str(caught.value) and caught.value.fix
-    with pytest.raises(GraphError, match="cannot be saved"):
+    with pytest.raises(AbsentDataError, match="cannot be saved"):
         model.save(tmp_path / "none.om")
     assert not (tmp_path / "none.om").exists()
 

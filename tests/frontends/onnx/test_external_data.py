@@ -130,6 +130,32 @@ def test_the_caller_may_trust_a_wider_folder(folder: Path) -> None:
         import_model(live, options={"external_data_root": 3})
 
 
+def test_what_is_read_late_is_what_was_imported(folder: Path) -> None:
+    path = _save(folder, offset=64)
+    graph = import_model(path).graph
+    (constant,) = (v.constant for v in graph.constants if v.constant is not None)
+    assert constant.residence == "file"
+    again = next(v.constant for v in import_model(path).graph.constants)
+    assert again is not None and constant.key() == again.key()
+    data = (folder / "w.bin").read_bytes()
+    (folder / "new.bin").write_bytes(data[::-1])
+    (folder / "new.bin").replace(folder / "w.bin")  # another file: the mapped one is as it was
+    np.testing.assert_array_equal(constant.array(), _DATA)
+    (folder / "w.bin").unlink()
+    np.testing.assert_array_equal(constant.array(), _DATA)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_file_that_was_written_to_since_is_refused(folder: Path, cut: bool) -> None:
+    path = _save(folder, offset=64)
+    graph = import_model(path).graph
+    with (folder / "w.bin").open("r+b") as file:
+        file.truncate(70) if cut else file.write(b"x")
+    os.utime(folder / "w.bin", ns=(1, 1))
+    with pytest.raises(ModelImportError, match=r"changed after the model was imported"):
+        _weights(graph)
+
+
 def test_more_than_two_gibibytes_are_only_mapped(tmp_path: Path) -> None:
     """The file is sparse: reading it all would take seconds, and memory that is not there."""
     size = 3 << 30
