@@ -6,13 +6,14 @@ arithmetic.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+
+from ge_core.processors import processors
 
 BLOCK = 1 << 16
 """Elements of a block."""
@@ -83,7 +84,7 @@ def _in_blocks(matrix: np.ndarray, work: Callable[[slice], _T]) -> list[_T]:
     rows, columns = matrix.shape
     step = max(BLOCK // max(columns, 1), 1)
     blocks = [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
-    threads = min(len(os.sched_getaffinity(0)), len(blocks) // _LEAST_BLOCKS)
+    threads = min(processors(), len(blocks) // _LEAST_BLOCKS)
     if threads < 2:
         return [work(block) for block in blocks]
     share = -(-len(blocks) // threads)

@@ -5,6 +5,7 @@ Native kernels know their layouts; host steps and the reference target read and 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import numpy as np
@@ -14,10 +15,13 @@ from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import DType, pack, unpack
 from ge_core.ir.types import Layout, TensorType
 from ge_core.plan.aligned import aligned_bytes
+from ge_core.processors import processors
 
 Shape = tuple[int, ...]
 _RUN = 64
 """Neighbours that are moved as one element."""
+_LARGE = 4 << 20
+"""Bytes from which a copy is shared by threads: numpy leaves the interpreter while it copies."""
 _LINES = 32
 """Lines of a source whose parts stay in the cache until all of them are copied."""
 
@@ -153,9 +157,19 @@ class Codec:
 
 
 def _copy(target: np.ndarray, source: np.ndarray) -> None:
-    """Copy an array into a C-contiguous one of its shape.
+    """Copy an array into a C-contiguous one of its shape; a large one in threads."""
+    threads = min(processors(), len(target)) if target.nbytes >= _LARGE else 1
+    if threads < 2:
+        _copy_part(target, source)
+        return
+    share = -(-len(target) // threads)
+    parts = [slice(start, start + share) for start in range(0, len(target), share)]
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        list(pool.map(lambda part: _copy_part(target[part], source[part]), parts))
 
-    Where runs of neighbours stay together they are moved as one element each, and a few of the source's lines at a
+
+def _copy_part(target: np.ndarray, source: np.ndarray) -> None:
+    """Where runs of neighbours stay together they are moved as one element each, and a few of the source's lines at a
     time: up to six times as fast as element by element.
     """
     run = source.shape[-1] * source.itemsize

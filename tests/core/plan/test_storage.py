@@ -62,3 +62,20 @@ def test_blocks_are_the_innermost_axes() -> None:
     assert data.reshape(2, 2, 4).tolist() == [[[0, 1, 2, 3], [4, 5, 0, 0]], [[6, 7, 8, 9], [10, 11, 0, 0]]]
     with pytest.raises(PlanError, match="has no view"):
         place.view(data, (2, 6))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_large_matrices_are_copied_in_parts(turned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ge_core.plan.storage._LARGE", 1)
+    monkeypatch.setattr("ge_core.plan.storage.processors", lambda: 3)
+    for dtype in ("int8", "float16", "float32", "float64"):
+        for shape in ((5, 7), (70, 40), (33, 16)):
+            array = (np.random.default_rng(0).standard_normal(shape) * 50).astype(dtype)
+            place = Codec(DType.of(dtype), Layout((1, 0), ((1, 16),)))
+            data = aligned_bytes(place.nbytes(shape))
+            place.store(data, shape, np.asfortranarray(array) if turned else array)
+            wide = np.zeros((shape[0], -(-shape[1] // 16) * 16), dtype)
+            wide[:, : shape[1]] = array
+            want = wide.reshape(shape[0], -1, 16).transpose(1, 0, 2)
+            assert data.tobytes() == want.tobytes()
+            assert np.array_equal(place.load(data, shape), array)
