@@ -420,11 +420,37 @@ def equal(a: Size, b: Size) -> bool | None:
 
 def less_equal(a: Size, b: Size) -> bool | None:
     """Whether a <= b for every binding: True, False, or None when it depends or is unknown."""
-    lo, hi = bounds(a - b)
+    excess = a - b
+    lo, hi = bounds(excess)
     if hi is not None and hi <= 0:
         return True
     if lo is not None and lo > 0:
         return False
+    most = bounds(_no_less(excess))[1]
+    return True if most is not None and most <= 0 else None
+
+
+def _no_less(size: Size) -> Size:
+    """A size that is never smaller, in which quotients and remainders are replaced by what they are made of."""
+    if isinstance(size, int):
+        return size
+    total: Size = 0
+    for m, c in size.terms:
+        term = None
+        if len(m) == 1 and m[0][1] == 1 and not isinstance(m[0][0], Symbol):
+            term = _most(m[0][0], c)
+        total = total + (Dim(((m, c),)) if term is None else term)
+    return total
+
+
+def _most(atom: Op, c: int) -> Size | None:
+    """What c times an atom is at most; None when nothing is known."""
+    a, b = atom.a, atom.b
+    least, divisor = bounds(a)[0], bounds(b)[0]
+    if atom.kind == "mod" and divisor is not None and divisor > 0:
+        return (b - 1) * c if c > 0 else 0
+    if atom.kind == "floordiv" and divisor is not None and divisor > 0 and least is not None and least >= 0:
+        return a * c if c > 0 else 0
     return None
 
 

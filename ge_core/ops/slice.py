@@ -73,9 +73,8 @@ def _position(at: Size, size: Size, low: Size, high: Size) -> Size | None:
             return high
         if at <= -_FAR:
             return low
-    lo, hi = dims.bounds(at)
-    if hi is not None and hi < 0:
+    if dims.less_equal(at, -1) is True:
         at = at + size
-    elif lo is None or lo < 0:
+    elif dims.less_equal(0, at) is not True:
         return None
     return dims.maximum(low, dims.minimum(at, high))

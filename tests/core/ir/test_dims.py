@@ -89,6 +89,13 @@ def test_normal_form_makes_equal_sizes_equal() -> None:
     assert dims.floordiv((s - 1) // 2 + 1 - 1, 2) + 1 == (s - 1) // 4 + 1
 
 
+def test_quotients_and_remainders_are_within_what_they_are_made_of() -> None:
+    s = symbol("s", 1)
+    assert dims.less_equal(s // 2, s) is True
+    assert dims.less_equal(1, s - dims.mod(3, s)) is True
+    assert dims.less_equal(2, s - dims.mod(3, s)) is None
+
+
 def test_constants_are_plain_ints() -> None:
     s = symbol("s", 1)
     assert s - s == 0 and isinstance(s - s, int)
