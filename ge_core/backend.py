@@ -265,6 +265,15 @@ class PlannedBackend(Backend, Protocol):
 
 
 @runtime_checkable
+class Merges(Protocol):
+    """A planned backend that lets groups become one where a node reads several of them."""
+
+    def may_merge(self, parts: tuple[Group, Group], together: Group) -> bool | Refusal:
+        """Whether two groups may be one; `together` has the nodes of both in order. The core keeps it acyclic."""
+        ...
+
+
+@runtime_checkable
 class Measures(Protocol):
     """A planned backend that can time its kernels on this machine: what the switch "measure" asks for."""
 
@@ -304,6 +313,7 @@ __all__ = [
     "Group",
     "Implementation",
     "Measures",
+    "Merges",
     "Options",
     "PlannedBackend",
     "Precision",

@@ -114,6 +114,12 @@ class CpuBackend:
     def may_join(self, group: Group, node: Node) -> bool | Refusal:
         return implementations.may_join(group, node)
 
+    def may_merge(self, parts: tuple[Group, Group], together: Group) -> bool | Refusal:
+        """See `ge_core.backend.Merges`."""
+        from ge_backend_cpu.groups import may_merge
+
+        return may_merge(parts, together)
+
     def implementations(self, node: Node, target: str, options: Options) -> Sequence[Implementation]:
         if not _tensors_alone(node):
             return ()

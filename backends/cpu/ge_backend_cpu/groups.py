@@ -39,14 +39,33 @@ def judge(group: Group, node: Node) -> bool | Refusal:
     other = next((n.op for n in group.nodes if n.op not in rules()), None)
     if other is not None:
         return Refusal("no-loop", f"{other} is computed by a kernel of its own")
-    if len(group.nodes) >= MOST_NODES:
-        return Refusal("too-large", f"the group has {MOST_NODES} nodes")
     grown = Group((*group.nodes, node))
-    if len(grown.inputs) + len(grown.outputs) > MOST_OPERANDS:
-        return Refusal("too-many-operands", f"together they have more than {MOST_OPERANDS} operands")
+    refusal = _too_large(grown)
+    if refusal is not None:
+        return refusal
     if _one_shape(grown):
         return True
-    return _pays(group, node, grown)
+    return _pays(grown, (group, Group((node,))))
+
+
+def may_merge(parts: tuple[Group, Group], together: Group) -> bool | Refusal:
+    """Whether two groups of loop operators may be one."""
+    if any(n.op not in rules() for n in together.nodes):
+        return Refusal("no-loop", "one of them is computed by a kernel of its own")
+    refusal = _too_large(together)
+    if refusal is not None:
+        return refusal
+    if _one_shape(together):
+        return True
+    return _pays(together, parts)
+
+
+def _too_large(group: Group) -> Refusal | None:
+    if len(group.nodes) > MOST_NODES:
+        return Refusal("too-large", f"together they have more than {MOST_NODES} nodes")
+    if len(group.inputs) + len(group.outputs) > MOST_OPERANDS:
+        return Refusal("too-many-operands", f"together they have more than {MOST_OPERANDS} operands")
+    return None
 
 
 def _one_shape(group: Group) -> bool:
@@ -78,26 +97,28 @@ def _equal(a: Shape, b: Shape) -> bool:
     return len(a) == len(b) and all(x == y for x, y in zip(a, b, strict=True))
 
 
-def _pays(group: Group, node: Node, grown: Group) -> bool | Refusal:
+def _pays(whole: Group, parts: tuple[Group, Group]) -> bool | Refusal:
     """Compare the nest of all with two nests."""
     try:
-        together = lower(Part.of_group(grown))
+        together = lower(Part.of_group(whole))
     except Unsupported as reason:
         return Refusal("not-one-nest", str(reason))
     if len(together.launches) > MOST_LAUNCHES:
         return Refusal("too-many-parts", f"together they need {len(together.launches)} loop nests")
     try:
-        before, alone = lower(Part.of_group(group)).picoseconds, _alone(node)
+        first, second = lower(Part.of_group(parts[0])).picoseconds, _alone(parts[1])
     except Unsupported as reason:
         return Refusal("no-loop", str(reason))
-    whole, apart = typical(together.picoseconds), typical(before) + typical(alone)
-    if whole < apart or (whole == apart and alone == 0):
+    one, two = typical(together.picoseconds), typical(first) + typical(second)
+    if one < two or (one == two and second == 0):
         return True
-    return Refusal("no-gain", f"one nest would take {whole / 1e6:.1f} us, two take {apart / 1e6:.1f} us")
+    return Refusal("no-gain", f"one nest would take {one / 1e6:.1f} us, two take {two / 1e6:.1f} us")
 
 
-def _alone(node: Node) -> Size:
-    return 0 if viewed(node) is not None else lower(Part.of_group(Group((node,)))).picoseconds
+def _alone(group: Group) -> Size:
+    if len(group.nodes) == 1 and viewed(group.nodes[0]) is not None:
+        return 0
+    return lower(Part.of_group(group)).picoseconds
 
 
 def typical(picoseconds: Size) -> int:

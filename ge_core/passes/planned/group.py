@@ -1,4 +1,5 @@
-"""Grows fusion groups along producer-consumer edges, as far as the backend's judgement goes.
+"""Grows fusion groups along producer-consumer edges, as far as the backend's judgement goes. A node that reads
+several groups joins one of them, and the others become one with it where the backend lets them.
 
 A group is one `ge.Fused` node whose region holds the original nodes. What the group computes with from outside are
 its inputs; constants are captured, so that type rules and kernels inside still see their data.
@@ -6,10 +7,10 @@ its inputs; constants are captured, so that type rules and kernels inside still 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ge_core.backend import Group, PlannedBackend, Refusal
+from ge_core.backend import Group, Merges, PlannedBackend, Refusal
 from ge_core.ir.dims import Symbol
 from ge_core.ir.graph import Block, Graph, Node, Region, Value, source_of
 from ge_core.ir.traverse import blocks, effect_of, type_symbols, walk
@@ -90,23 +91,52 @@ class _BlockGroups:
                 self.members[leader].append(node)
                 self.leader[node] = leader
                 del self.members[node]
+                self._merge_others(leader, producers)
                 return
             self.owner.why_not.append(WhyNot(producer, node, refusal.code, refusal.reason))
 
-    def _refusal(self, leader: Node, node: Node) -> Refusal | None:
-        nodes = self.members[leader]
+    def _merge_others(self, leader: Node, producers: Sequence[Node | None]) -> None:
+        """Take the groups of a member's other producers in."""
+        if not isinstance(self.owner.backend, Merges):
+            return
+        for producer in producers:
+            assert producer is not None
+            other = self.leader[producer]
+            if other is not leader and self._may_merge(self.owner.backend, leader, other):
+                nodes = self.members.pop(other)
+                self.members[leader] = sorted(self.members[leader] + nodes, key=self.position.__getitem__)
+                self.leader.update(dict.fromkeys(nodes, leader))
+
+    def _may_merge(self, backend: Merges, leader: Node, other: Node) -> bool:
+        parts = self.members[leader], self.members[other]
+        together = sorted((*parts[0], *parts[1]), key=self.position.__getitem__)
+        if len(together) > MEMBERS or self._never(other, together) or any(map(self._defined, together)):
+            return False
+        if not backend.may_merge((Group(tuple(parts[0])), Group(tuple(parts[1]))), Group(tuple(together))):
+            return False
+        return not self._feed_themselves((leader, other), together)
+
+    def _never(self, leader: Node, nodes: Sequence[Node]) -> Refusal | None:
+        """What no target's judgement changes."""
         if leader.regions or effect_of(leader) != "pure":
             return Refusal("no-group", f"{leader.op} takes no part in groups")
+        if not all(isinstance(v.type, TensorType) for n in nodes for v in n.outputs):
+            return Refusal("no-tensor", "groups compute tensors alone")
+        return None
+
+    def _refusal(self, leader: Node, node: Node) -> Refusal | None:
+        nodes = self.members[leader]
+        never = self._never(leader, (*nodes, node))
+        if never is not None:
+            return never
         if len(nodes) >= MEMBERS:
             return Refusal("too-large", f"the group has {MEMBERS} nodes")
-        if not all(isinstance(v.type, TensorType) for n in (*nodes, node) for v in n.outputs):
-            return Refusal("no-tensor", "groups compute tensors alone")
         if any(map(self._defined, nodes)) or self._defined(node) & set(_sizes_of_results(node)):
             return Refusal("defines-size", "a size that the data decide must be bound before a kernel can take it")
         judged = self.owner.backend.may_join(Group(tuple(nodes)), node)
         if not judged:
             return judged if isinstance(judged, Refusal) else Refusal("refused", "the target does not fuse these")
-        if self._feeds_itself(leader, node):
+        if self._feed_themselves((leader,), (node,)):
             return Refusal("cycle", "a node outside the group stands between them")
         return None
 
@@ -116,10 +146,10 @@ class _BlockGroups:
             self.defined[node] = defined_sizes(node)
         return self.defined[node]
 
-    def _feeds_itself(self, leader: Node, node: Node) -> bool:
-        """Whether a path from the group leaves it and comes back in `node`."""
-        first = self.position[self.members[leader][0]]
-        stack = [p for p in self.depends.of(node) if self.leader[p] is not leader]
+    def _feed_themselves(self, leaders: tuple[Node, ...], nodes: Sequence[Node]) -> bool:
+        """Whether a path leaves the groups and comes back in one of `nodes`."""
+        first = min(self.position[self.members[leader][0]] for leader in leaders)
+        stack = [p for node in nodes for p in self.depends.of(node) if self.leader[p] not in leaders]
         seen: set[Node] = set()
         while stack:
             current = self.leader[stack.pop()]
@@ -130,7 +160,7 @@ class _BlockGroups:
                 return True
             for member in self.members[current]:
                 for producer in self.depends.of(member):
-                    if self.leader[producer] is leader:
+                    if self.leader[producer] in leaders:
                         return True
                     if self._latest(producer) >= first:
                         stack.append(producer)

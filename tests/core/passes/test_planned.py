@@ -112,6 +112,52 @@ def test_group_never_feeds_itself() -> None:
     assert ops(g) == [["Relu"], ["MatMul"], ["Add"]] and "cycle" in why
 
 
+class Merging(Made):
+    """Joins and merges everything but MatMul."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda group, node: all(n.op != "MatMul" for n in (*group.nodes, node)))
+
+    def may_merge(self, parts: tuple[Group, Group], together: Group) -> bool | Refusal:
+        assert sorted(map(id, (*parts[0].nodes, *parts[1].nodes))) == sorted(map(id, together.nodes))
+        return all(n.op != "MatMul" for n in together.nodes)
+
+
+def merged(graph: Graph) -> list[list[str]]:
+    graph.stage = "selected"
+    GroupNodes(Merging(), [])(graph, PassContext(debug=True))
+    verify(graph)
+    return ops(graph)
+
+
+def test_groups_that_one_node_reads_become_one() -> None:
+    g, b = new()
+    x, y = b.input("x", "float32", (4,)), b.input("y", "float32", (4,))
+    b.outputs(b.Where(b.Less(x, y), b.Exp(b.Relu(x)), b.Neg(y)))
+    given = [np.arange(4, dtype=np.float32), np.ones(4, np.float32)]
+    want = interpret(g, given)[0]
+    assert merged(g) == [["Less", "Relu", "Exp", "Neg", "Where"]]
+    assert_close(interpret(g, given)[0], want, 1e-6)
+
+
+def test_groups_that_need_each_other_stay_apart() -> None:
+    """The first group feeds the second through a MatMul: as one they would wait for themselves."""
+    g, b = new()
+    x = b.input("x", "float32", (4, 4))
+    r = b.Relu(x)
+    b.outputs(b.Add(b.Exp(b.MatMul(r, r)), b.Neg(r)))
+    assert merged(g) == [["Relu", "Neg"], ["MatMul"], ["Exp", "Add"]]
+
+
+def test_groups_merge_over_what_stands_between_them() -> None:
+    g, b = new()
+    x = b.input("x", "float32", (4, 4))
+    m = b.MatMul(x, x)
+    e = b.Exp(m)
+    b.outputs(b.Add(e, b.Neg(x)), b.MatMul(e, x))
+    assert merged(g) == [["MatMul"], ["Exp", "Neg", "Add"], ["MatMul"]]
+
+
 def test_nodes_between_the_members_move_out_of_the_way() -> None:
     g, b = new()
     x = b.input("x", "float32", (4, 4))
