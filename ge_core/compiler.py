@@ -21,6 +21,7 @@ from ge_core.ir.location import UNKNOWN
 from ge_core.ir.traverse import values, walk
 from ge_core.ir.types import TensorType
 from ge_core.ir.verifier import verify as verify_graph
+from ge_core.mapped_memory import leave_in_files
 from ge_core.model import CompiledModel, Provenance
 from ge_core.passes.base import ALL_SWITCHES, PRECISIONS, SWITCHES, PassContext
 from ge_core.passes.manager import PassManager
@@ -186,6 +187,8 @@ def compile_entries(
     for name, source in sources.items():
         graph = source.graph
         narrow(graph, gears)
+        if request.options.get("share_weights", False):
+            leave_in_files(graph)
         report.nodes["imported"] = report.nodes.get("imported", 0) + count_nodes(graph)
         weights.mark(graph)
         with watch.phase("optimise"):

@@ -218,3 +218,26 @@ def test_weights_elsewhere_in_smaller_types(residence: Residence, tmp_path: Path
     if residence == "file":
         for a, b in zip(got(*inputs), want(*inputs), strict=True):
             assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the platform does not tell what is mapped")
+@pytest.mark.parametrize("share", [False, True])
+def test_shared_weights_in_mapped_files_stay_there(
+    share: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ge_core.ir.constant.SMALL", 1000)
+
+    def mapped() -> tuple[Graph, list[np.ndarray]]:
+        """The constants are arrays, of which nobody says that they lie in files."""
+        graph, inputs = _products()
+        for number, value in enumerate(graph.constants):
+            assert value.constant is not None
+            np.save(tmp_path / f"{number}.npy", value.constant.array())
+            value.constant = Constant.of(np.load(tmp_path / f"{number}.npy", mmap_mode="c"), value.dtype)
+        return graph, inputs
+
+    want, inputs, _ = _compiled(_products, None, tmp_path)
+    model, _, _ = _compiled(mapped, None, tmp_path, options={"share_weights": share})
+    assert {c.residence for c in model.plan.constants if c.nbytes > 1000} == {"file" if share else "memory"}
+    for a, b in zip(model(*inputs), want(*inputs), strict=True):
+        assert a.tobytes() == b.tobytes()
