@@ -16,6 +16,7 @@ file that was read back, compiled for this machine's processor. Results go to be
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import platform
@@ -26,6 +27,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +114,10 @@ def run_all(list_name: str, names: Sequence[str], work: str, seconds: float) -> 
         together = left[:1] if work == "half" else left[:TOGETHER]
         done: list[str] = []
         for name, row in in_process(list_name, work, together, end - time.monotonic()):
-            results = read_results()
-            said = keep(results, work, f"{list_name}:{name}", row)
-            write_results(results)
+            with alone():
+                results = read_results()
+                said = keep(results, work, f"{list_name}:{name}", row)
+                write_results(results)
             failed |= row["status"] == "failed"
             done.append(name)
             print(f"{list_name}:{name}: {said}".rstrip()[:400], flush=True)
@@ -171,6 +174,17 @@ def in_process(list_name: str, work: str, names: Sequence[str], seconds: float) 
             log.seek(0)
             last = (log.read().strip().splitlines() or ["no output"])[-1]
             yield names[count], {"status": "failed", "message": f"exit code {code}: {last[:200]}"}
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One process at a time changes the results."""
+    folder = os.open(RESULTS.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def read_results() -> dict[str, Any]:
