@@ -259,7 +259,7 @@ def test_deformed_convolutions(dtype: str) -> None:
         compare(lambda b, *v: b.DeformConv(*v, **attributes), x, w, offsets, *extra, tolerance=4e-3)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 30, 97])
+@pytest.mark.parametrize("n", [1, 2, 7, 30, 32, 97])
 @pytest.mark.parametrize("inverse", [0, 1])
 def test_fourier(n: int, inverse: int) -> None:
     x = data(3, n, 2, 2)

@@ -17,11 +17,11 @@ from ge_core.ir.dims import Size
 from ge_core.ir.dtype import float64
 from ge_core.ir.graph import Node, Value
 
-CHUNKS = 8
+CHUNKS = 4
 """Parts of the rows, which have a workspace each."""
 LANES = 8
 """Rows that are transformed together."""
-POINT = 30_000
+POINT = 20_000
 """Picoseconds of one element of a group of rows in all rounds."""
 
 

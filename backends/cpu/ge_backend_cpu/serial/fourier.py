@@ -8,18 +8,23 @@ permuted).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family, recipe
-from ge_backend_cpu.serial.code import Array, Code, Num, Variable
+from ge_backend_cpu.serial.code import Array, Code, Given, Num, Variable
 from ge_core.ir.dtype import float64
 
 Complex: TypeAlias = tuple[Num, Num]
 """Real and imaginary part."""
+
+
+PIECE = 32
+"""Elements of a row that are read or written before the next row's."""
 
 
 @recipe("serial.roots")
@@ -65,18 +70,24 @@ def emit_fourier(module: Any, symbol: str, parameters: Mapping[str, Any], isa: I
         with c.count(first, (first + each).min(groups)) as group:
             start = group * lanes
             filled = (rows - start).min(lanes)
-            with c.count(0, filled) as lane:
-                _load(c, parameters, data.moved(_begin(c, "x", start + lane)), window, mine.moved(lane), n)
+            _load(c, start, filled, data, window, mine, n)
             ordered = _transformed(c, mine.in_vectors(lanes), roots, n)
             scale = 1.0 / n.to(float64) if inverse else c.number(1.0, float64)
-            with c.count(0, filled) as lane:
+            row = mine.moved(ordered.value * lanes)
+            with _pieces(c, 0, c.sizes["kept"], filled) as (first, last, lane):
                 target, step = result.moved(_begin(c, "y", start + lane)), c.sizes["y_step"]
-                row = mine.moved(ordered.value * lanes + lane)
-                with c.count(0, c.sizes["kept"]) as k:
-                    target[k * step] = (row[k * lanes] * scale).to(result.dtype)
+                with c.count(first, last) as k:
+                    target[k * step] = (row[k * lanes + lane] * scale).to(result.dtype)
                     if not parameters["real"]:
-                        target[k * step + 1] = (row[(k + n) * lanes] * scale).to(result.dtype)
+                        target[k * step + 1] = (row[(k + n) * lanes + lane] * scale).to(result.dtype)
     c.finish()
+
+
+@contextmanager
+def _pieces(c: Code, start: Given, stop: Given, filled: Num) -> Iterator[tuple[Num, Num, Num]]:
+    """Runs of elements from start to stop, each for one lane after the other: they stay in cache for all lanes."""
+    with c.count(start, stop, PIECE) as first, c.count(0, filled) as lane:
+        yield first, (first + PIECE).min(stop), lane
 
 
 def _begin(c: Code, what: str, row: Num) -> Num:
@@ -84,30 +95,31 @@ def _begin(c: Code, what: str, row: Num) -> Num:
     return row // inner * c.sizes[f"{what}_outer"] + row % inner * c.sizes[f"{what}_inner"]
 
 
-def _load(c: Code, parameters: Mapping[str, Any], row: Array, window: list[Array], mine: Array, n: Num) -> None:
-    """A row into a lane of the first buffer: what lies beyond the data is 0."""
-    step, given, lanes = c.sizes["x_step"], c.sizes["given"], int(parameters["lanes"])
-
-    def put(k: Num, real: Num, imaginary: Num) -> None:
-        factor = window[0][k].to(float64) if window else c.number(1.0, float64)
-        mine[k * lanes], mine[(k + n) * lanes] = real * factor, imaginary * factor
-
+def _load(c: Code, start: Num, filled: Num, data: Array, window: list[Array], mine: Array, n: Num) -> None:
+    """Rows into the lanes of the first buffer: what lies beyond the data is 0."""
+    step, given, lanes, parts = c.sizes["x_step"], c.sizes["given"], int(c.options["lanes"]), c.options["parts"]
     zero = c.number(0.0, float64)
+
+    def put(k: Num, lane: Num, real: Num, imaginary: Num) -> None:
+        factor = window[0][k].to(float64) if window else c.number(1.0, float64)
+        mine[k * lanes + lane], mine[(k + n) * lanes + lane] = real * factor, imaginary * factor
+
     within = given.min(n)
-    with c.count(0, within) as k:
-        at = k * step
-        put(k, row[at].to(float64), row[at + 1].to(float64) if parameters["parts"] == 2 else zero)
-    with c.count(within, n) as k:
-        put(k, zero, zero)
-    if not parameters["hermitian"]:
+    with _pieces(c, 0, within, filled) as (first, last, lane):
+        row = data.moved(_begin(c, "x", start + lane))
+        with c.count(first, last) as k:
+            put(k, lane, row[k * step].to(float64), row[k * step + 1].to(float64) if parts == 2 else zero)
+    with _pieces(c, within, n, filled) as (first, last, lane), c.count(first, last) as k:
+        put(k, lane, zero, zero)
+    if not c.options["hermitian"]:
         return
-    with c.count(n // 2 + 1, n) as k:
-        inside = n - k < given
-        at = inside.choose((n - k) * step, 0)
-        real, imaginary = row[at].to(float64), zero
-        if parameters["parts"] == 2:
-            imaginary = -row[at + 1].to(float64)
-        put(k, inside.choose(real, 0.0), inside.choose(imaginary, 0.0))
+    with _pieces(c, n // 2 + 1, n, filled) as (first, last, lane):
+        row = data.moved(_begin(c, "x", start + lane))
+        with c.count(first, last) as k:
+            inside = n - k < given
+            at = inside.choose((n - k) * step, 0)
+            real, imaginary = row[at].to(float64), -row[at + 1].to(float64) if parts == 2 else zero
+            put(k, lane, inside.choose(real, 0.0), inside.choose(imaginary, 0.0))
 
 
 def _transformed(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
@@ -116,6 +128,7 @@ def _transformed(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
     size, stride, prime = c.variable(n), c.variable(1), c.variable(2)
     with c.repeat(lambda: size.value > 1):
         by_four = (size.value % 4).equals(0)
+        by_two = size.value.equals(2)
         # else the next prime factor; what has none up to its root is prime itself
         with c.repeat(lambda: ~by_four & (size.value % prime.value).differs(0)):
             prime.value = prime.value + 1
@@ -125,7 +138,9 @@ def _transformed(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
         source, target = mine.moved(here.value), mine.moved(there.value)
         with c.when(by_four):
             _round_of_four(c, source, target, roots, n, size.value, stride.value)
-        with c.when(~by_four):
+        with c.when(by_two):
+            _last_round_of_two(c, source, target, n, stride.value)
+        with c.when(~(by_four | by_two)):
             _round(c, source, target, roots, n, size.value, stride.value, radix)
         size.value = size.value // radix
         stride.value = stride.value * radix
@@ -148,6 +163,14 @@ def _round_of_four(c: Code, source: Array, target: Array, roots: Array, n: Num, 
             for q, value in enumerate(found):
                 at = (k * 4 + q) * stride + s
                 target[at], target[at + n] = _product(value, turns[q - 1]) if q else value
+
+
+def _last_round_of_two(c: Code, source: Array, target: Array, n: Num, stride: Num) -> None:
+    """A round after which nothing is left: its roots are 1 and -1."""
+    with c.count(0, stride) as s:
+        a, b = ((source[at], source[at + n]) for at in (s, s + stride))
+        for at, value in ((s, _sum(a, b)), (s + stride, _difference(a, b))):
+            target[at], target[at + n] = value
 
 
 def _sum(x: Complex, y: Complex) -> Complex:
