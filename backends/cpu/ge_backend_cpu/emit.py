@@ -126,17 +126,18 @@ class Function(Integers):
 
     def _leave_out_unused(self) -> None:
         """Remove sums and products that only addresses were made of (see `at`)."""
+        # by identity: a constant's hash is that of its text
         uses = Counter(
-            operand
+            id(operand)
             for block in self.function.blocks
             for instruction in block.instructions
             for operand in _reads(instruction)
         )
         unused = set()
         for value in reversed(self._linear):
-            if not uses[value]:
+            if not uses[id(value)]:
                 unused.add(value)
-                uses.subtract(value.operands)
+                uses.subtract(map(id, value.operands))
         for block in self.function.blocks:
             block.instructions = [i for i in block.instructions if i not in unused]
 

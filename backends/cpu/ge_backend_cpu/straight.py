@@ -85,6 +85,8 @@ def _values(step: Step) -> list[int]:
 def is_settled(plan: ExecutionPlan, value: int) -> bool:
     """Whether a value has bytes whose place is known when a call starts."""
     planned = plan.values[value]
+    if isinstance(planned.type, TensorType) and planned.type.dtype.kind == "string":
+        return False
     return planned.view and plan.buffers[planned.buffer].kind not in ("dynamic", "object")
 
 
