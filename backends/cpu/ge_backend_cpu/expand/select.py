@@ -22,6 +22,14 @@ def bound(b: Builder, number: Value, most: Size) -> Value:
     return made
 
 
+def unlimited(b: Builder, number: Value) -> Size:
+    """An integer scalar as a size of any value from 0 on."""
+    content = b.ge.BindDim(number, lo=0, hi=-1).content
+    assert content is not None
+    size: Size = content[0]
+    return size
+
+
 def selected(b: Builder, mask: Value) -> Value:
     """The numbers of a vector's true elements."""
     count = b.ReduceSum(b.Cast(mask, to="int64"), b.ints(0), keepdims=0)

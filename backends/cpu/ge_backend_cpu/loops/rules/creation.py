@@ -12,6 +12,7 @@ from ge_backend_cpu.loops.tensor import Index, Tensor, Tracer, single_index
 from ge_core.ir.constant import Constant
 from ge_core.ir.dtype import int64
 from ge_core.ir.graph import Node
+from ge_core.passes.rewrite import defined_sizes
 
 
 @rule("ConstantOfShape")
@@ -24,6 +25,8 @@ def constant_of_shape(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
 @rule("Range")
 def range_(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     """start + i * delta"""
+    if defined_sizes(node):
+        raise Unsupported("a range whose length only the run knows")
     start, delta = required(x[0]), required(x[2])
     kind = compute_kind(node.output.dtype)
 
