@@ -131,6 +131,18 @@ def test_threads_give_the_same_bits(only: Any, threads: int) -> None:
     check(layer((1, 32, 50, 50), (32, 32, 3, 3), pads=[1, 1, 1, 1]), [[data(1, 32, 50, 50)]], threads=threads)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_read_large_weights_again(only: Any, threads: int) -> None:
+    """Neither do the weights stay in the cache, nor are the tiles few: items of several blocks."""
+    channels, size = 88, 92
+    tiles, points = 23 * 23, 36
+    apart, grain, block = winograd._cut(tiles, points * 2 * 96 * 4, points * channels * channels * 4)
+    assert not apart and isinstance(grain, int) and isinstance(block, int) and 0 < block <= grain < tiles
+    only(4)
+    x = data(1, channels, size, size)
+    check(layer(x.shape, (channels, channels, 3, 3), pads=[1, 1, 1, 1]), [[x]], threads=threads)
+
+
 def test_sizes_of_the_call(only: Any) -> None:
     only(4)
     g = layer((symbol("n", 1), 16, symbol("h", 3), symbol("w", 3)), (20, 16, 3, 3), pads=[1, 1, 1, 1])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
-from ge_backend_cpu.contract.tile import LINE, MOST_FETCHED, PANEL, UNROLL
+from ge_backend_cpu.contract.tile import FETCHED, LINE, PANEL, UNROLL
 from ge_backend_cpu.emit import Function
 from ge_backend_cpu.integers import Value
 from ge_core.ir.dtype import DType, uint8
@@ -36,7 +36,7 @@ class Run:
         length: Value,
         sums: Sequence[Value],
         ahead: Value | None = None,
-        lines: int = MOST_FETCHED,
+        lines: int = FETCHED,
         step: Value = PANEL,
     ) -> list[Value]:
         """sums[row][vector] += rows * panels.

@@ -15,7 +15,7 @@ from typing import Any
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.epilogue import Epilogue
-from ge_backend_cpu.contract.tile import MANY, MOST_FETCHED, SKINNY
+from ge_backend_cpu.contract.tile import FETCHED, MANY, SKINNY
 from ge_backend_cpu.kernel import Kernel
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
@@ -56,7 +56,7 @@ class Product:
     panels: int = 0
     even: bool = False
     deep: bool = False
-    fetched: int = MOST_FETCHED
+    fetched: int = FETCHED
 
     @property
     def sums(self) -> Arithmetic:

@@ -18,10 +18,14 @@ UNROLL = 4
 """Steps of a run in one round of the innermost loop."""
 LINE = 64
 """Bytes of a cache line."""
-MOST_FETCHED = 2
+FETCHED = 2
+"""Cache lines of the next panels that one round asks for where it is not known how many tiles share in them."""
+MOST_FETCHED = 4
 """Cache lines of the next panels that one round asks for at most."""
 SKINNY = 3
 """Rows up to which the panels are streamed: more of them at a time, so that memory is read in many places."""
+FEW = 16
+"""Rows up to which two high tiles hold them all."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ def shapes(isa: Isa, width: int, rows: int, panels: int) -> list[Shape]:
         panels: of the product; 0 when it is not known.
     """
     widest = _widest(isa, width)
+    if SKINNY < rows <= FEW and rows > _tallest(isa, widest * PANEL // width):
+        widest = max(widest // 2, 1)  # fewer tiles in a column read the panels less often
     if 0 < rows <= SKINNY:
         vectors = 8 if isa.registers >= 32 else 4
         widest = max(widest, vectors * width // PANEL // (1 << (rows - 1).bit_length()))
@@ -94,7 +100,7 @@ def fetched(isa: Isa, width: int, rows: int, bits: int) -> int:
         bits: of an element of the panels.
     """
     if rows == 0:
-        return MOST_FETCHED
+        return FETCHED
     shape = shapes(isa, width, rows, 0)[0]
     wanted = -(-UNROLL * shape.panels * PANEL * bits // (8 * LINE))
     return min(-(-wanted // -(-rows // shape.rows)), MOST_FETCHED)

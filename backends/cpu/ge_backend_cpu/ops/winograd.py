@@ -35,15 +35,15 @@ ITEMS = 12
 """Work items of one launch that does all steps: each may need room of its own."""
 NEAR_BYTES = 1 << 19
 """What the tiles of a block may take in the second-level cache."""
-NEAR_WEIGHTS = 7 << 18
+NEAR_WEIGHTS = 1 << 20
 """Bytes of weights that stay in the second-level cache from block to block."""
-STREAMED_TILES = 48
+STREAMED_TILES = 66
 """Tiles of a block that are worth reading other weights for."""
 LEAST_TILES = 24
 """Tiles of a work item: with fewer, the weights are read too often."""
 FEW_TILES = 64
 """Tiles below which the weights are divided among the threads."""
-APART_BYTES = 16 << 20
+APART_BYTES = 24 << 20
 """What all tiles may take when every step is a launch of its own, so that the weights are read once."""
 
 _errors: dict[tuple[str, int, int], float] = {}
@@ -105,11 +105,9 @@ def _planned(
     tiles = n * down * along
     line, out_line = (dims.ceildiv(c, PANEL) * PANEL for c in (channels, columns))
     each = points * (line + out_line) * 4
-    streamed = example(points * channels * columns) * 4 > NEAR_WEIGHTS
-    room = max(NEAR_BYTES // (example(each) * 6), STREAMED_TILES // 6 if streamed else 2) * 6
-    apart = isinstance(tiles, int) and (tiles < FEW_TILES or (streamed and tiles * example(each) <= APART_BYTES))
-    grain = dims.maximum(dims.ceildiv(tiles, ITEMS), dims.minimum(tiles, LEAST_TILES))
-    block: Size = tiles if apart else room if not isinstance(tiles, int) else min(room, grain)  # type: ignore[type-var]
+    weights_bytes = example(points * channels * columns) * 4
+    streamed = weights_bytes > NEAR_WEIGHTS
+    apart, grain, block = _cut(tiles, example(each), weights_bytes)
     values: dict[str, Size] = {
         "height": height, "width": width, "out_height": out_height, "out_width": out_width, "channels": channels,
         "columns": columns, "line": line, "out_line": out_line, "pad_y": begin[0], "pad_x": begin[1], "down": down,
@@ -159,7 +157,7 @@ def _planned(
         launch("output", (y, *ends), out_time, tiles, 1)
     else:
         items = dims.ceildiv(tiles, dims.maximum(grain, 1))
-        area = plan.reserve(ITEMS * values["area"], float32)
+        area = plan.reserve((items if isinstance(items, int) else ITEMS) * values["area"], float32)
         whole = points * out_line * channels
         work = whole * tiles * speed.multiply_picoseconds()
         read = whole * dims.ceildiv(tiles, block) * round(4e12 / (speed.far * STREAMED if streamed else speed.near))
@@ -170,3 +168,29 @@ def _planned(
     return plan.implementation(
         site, name, False, collected, [place], inputs=inputs, outputs=stored, precision="balanced"
     )
+
+
+def _cut(tiles: Size, each: int, weights: int) -> tuple[bool, Size, Size]:
+    """Whether every step is a launch of its own; else the tiles of a work item, and of a block.
+
+    Apart, all tiles are written and read again beyond the second-level cache. In blocks it is the weights that are
+    read for each of them, unless they stay in that cache.
+
+    Args:
+        each, weights: bytes of a tile's points, and of all weights.
+    """
+    streamed = weights > NEAR_WEIGHTS
+    room = max(NEAR_BYTES // (each * 6) * 6, STREAMED_TILES if streamed else 12)
+    least = STREAMED_TILES if streamed else LEAST_TILES
+    grain = dims.maximum(dims.ceildiv(tiles, ITEMS), dims.minimum(tiles, least))
+    if not isinstance(tiles, int) or not isinstance(grain, int):
+        return False, grain, room
+    items = -(-tiles // max(grain, 1))
+    if streamed and items > 1:
+        grain = -(-tiles // (items + items % 2))  # as many for each of two threads
+    block = min(room, grain)
+    kept = tiles * each
+    reads = weights * -(-tiles // max(block, 1))
+    if tiles < FEW_TILES or (streamed and kept <= APART_BYTES and 2 * kept <= reads + reads // 4):
+        return True, tiles, tiles
+    return False, grain, block
