@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -148,6 +149,29 @@ def test_large_weights_are_not_read_before_they_are_used(tmp_path: Path, monkeyp
         np.save(file, np.load(file) * 0)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(first, _flat(model(*inputs)), strict=True))
     assert reads == []
+
+
+def test_saving_holds_few_weights_at_a_time(tmp_path: Path) -> None:
+    size, count = 640 * 768 * 4, 8
+
+    def make() -> tuple[Graph, list[np.ndarray]]:
+        b = Builder(graph := Graph())
+        x = b.input("x", "float32", (2, 640))
+        tables = [b.constant(_data(640, 768)) for _ in range(count)]
+        b.outputs(*(b.MatMul(x, table) for table in tables))
+        return graph, []
+
+    model, _, reads = _compiled(make, "file", tmp_path)
+    assert reads == []
+    tracemalloc.start()
+    try:
+        model.save(tmp_path / "model.om")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sorted(reads) == [f"{number}.npy" for number in range(count)]
+    assert (tmp_path / "model.om").stat().st_size > size * count
+    assert peak < 3 * size
 
 
 def test_entries_pack_a_weight_in_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
