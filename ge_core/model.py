@@ -275,8 +275,10 @@ class Session:
         if arrays is None:
             arrays, owner = entry.arrays(entry.signature.flatten(args, kwargs))
         try:
-            with self._lock:
-                outputs = self.model.executable.run(arrays, self.states, entry.name)
+            outputs = None if owner is None or entry.direct is None else entry.direct(arrays)
+            if outputs is None:
+                with self._lock:
+                    outputs = self.model.executable.run(arrays, self.states, entry.name)
         except MemoryError as error:
             if isinstance(error, OutOfMemoryError):
                 raise

@@ -33,7 +33,7 @@ class StateBuffer:
         self._write(data, self._initial.array())
         return data
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         return static_shape(self.type)
 
