@@ -41,6 +41,9 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "cpu_peers.json"
 WORKER = Path(__file__).with_name("peer_worker.py")
 LEAST_ROUNDS, PAIR_SECONDS = 4, 12.0
+ROUND_SECONDS = 0.15
+THROUGHPUT_ROUNDS = 12
+"""Rounds of the throughput table: two columns that run the same plan must not differ by the machine's other work."""
 PEERS = ("onnxruntime", "openvino", "torch", "compile", "freezing")
 PACKAGES = ("torch", "onnxruntime", "openvino", "numpy", "llvmlite")
 HEADINGS = (
@@ -150,20 +153,20 @@ def fast(rounds: Sequence[Sequence[float]]) -> float:
 
 
 def interleaved(
-    contestants: Sequence[Contestant], machine: Contestant, rounds: int, seconds: float = 0.15
+    contestants: Sequence[Contestant], machine: Contestant, rounds: int, least: int = LEAST_ROUNDS
 ) -> tuple[list[float], dict[str, float]]:
     """Seconds of a call of each, in turns, and the rates of the machine at its best rounds.
 
-    Slow models have fewer rounds, so that a pair takes some seconds, but at least four.
+    Slow models have fewer rounds, so that a pair takes some seconds, but at least so many.
     """
     times: list[list[list[float]]] = [[] for _ in contestants]
     rates: list[dict[str, float]] = []
     started = time.monotonic()
     for number in range(rounds):
-        if number >= LEAST_ROUNDS and time.monotonic() > started + PAIR_SECONDS:
+        if number >= least and time.monotonic() > started + PAIR_SECONDS:
             break
         for own, each in zip(times, contestants, strict=True):
-            own.append(each.ask("round", seconds=seconds)["times"])
+            own.append(each.ask("round", seconds=ROUND_SECONDS)["times"])
         rates.append(machine.ask("machine"))
     best = {key: 1 / fast([[1 / rate[key]] for rate in rates]) for key in ("flops", "bytes")}
     return [fast(own) for own in times], best
@@ -228,7 +231,7 @@ def run_throughput(threads: int, batch: int, rounds: int, exports: Exports) -> d
         try:
             for each, kind in zip(found, SWITCHES, strict=True):
                 checked(each, kind, 1e-4)
-            times, _ = interleaved(found, machine, rounds)
+            times, _ = interleaved(found, machine, max(rounds, THROUGHPUT_ROUNDS), THROUGHPUT_ROUNDS)
             peaks = [each.ask("memory")["peak"] for each in found]
         finally:
             for each in found:
