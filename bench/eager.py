@@ -488,6 +488,7 @@ def flat(result: Any) -> list[Tensor]:
 def measured(function: Callable[..., Any], operands: Sequence[Tensor]) -> dict[str, Any]:
     """Our time, PyTorch's over it, host steps, and what is wrong with the values, if anything."""
     model = ge_core.compile(Wrapped(function), tuple(operands), target="cpu", options={"num_threads": 1})
+    assert model.plan is not None
     hosts = [step.name for step in model.plan.all_steps() if isinstance(step, HostStep)]
     wrong = ""
     for ours, theirs in zip(flat(model(*operands)), flat(function(*operands)), strict=True):
