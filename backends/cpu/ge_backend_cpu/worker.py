@@ -43,6 +43,14 @@ def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
     return (message, data) if len(data) == message["bytes"] else None
 
 
+def set_up_llvm() -> None:
+    """Settings of a whole process, so for those that belong to us: the caller's other libraries may use LLVM too."""
+    from ge_backend_cpu.isa import llvm_binding
+
+    # loop strength reduction is a fifth of all compile time, and generators choose their loops' addresses themselves
+    llvm_binding().set_option("ge_backend_cpu", "-disable-lsr")
+
+
 def main() -> None:
     """Answer requests until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt at the terminal is the parent's to handle
@@ -50,11 +58,11 @@ def main() -> None:
     os.dup2(2, 1)  # whatever prints must not disturb the answers
     requests = os.fdopen(0, "rb", buffering=0)
     from ge_backend_cpu.generate import generate
-    from ge_backend_cpu.isa import Isa, llvm_binding
+    from ge_backend_cpu.isa import Isa
     from ge_backend_cpu.kernel import Kernel
     from ge_core.errors import GeError
 
-    llvm_binding()
+    set_up_llvm()
     for name in ("contract", "loops"):
         import_module(f"ge_backend_cpu.{name}")
     # a generator leaves a hundred thousand objects that refer to each other: searching them for garbage while they
