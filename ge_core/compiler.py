@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -177,7 +177,7 @@ def compile_entries(
     if place is not None and kept is None:
         kept = place.path()  # now, since a caller may change the weights afterwards
     report = CompileReport(request.target, request.precision, sorted(request.switches))
-    report.notices = list(request.notices)
+    report.notices = [*request.notices, *_absent(source.graph for source in sources.values())]
     weights = WeightCopies(share=bool(request.options.get("share_weights", False)) or info.copies_weights)
     common = CommonData() if len(sources) > 1 else None
     operators: Counter[str] = Counter()
@@ -246,6 +246,13 @@ def compile_entries(
     if place is not None and kept is not None:
         model_cache.keep(model, place, kept)
     return model
+
+
+def _absent(graphs: Iterable[Graph]) -> list[str]:
+    """A notice when weights have no values."""
+    constants = {v.constant for graph in graphs for v in graph.constants if v.constant is not None}
+    count = sum(c.residence == "absent" for c in constants)
+    return [f"{count} weights have no values: the model can be looked at, neither called nor saved"] if count else []
 
 
 def _kept(
