@@ -94,8 +94,13 @@ def tree_of(expression: Expr, arguments: Sequence[Tree]) -> Tree:
     if isinstance(expression, Number):
         return ["number", expression.value]
     assert isinstance(expression, Apply)
-    return [expression.name, *(tree_of(a, arguments) for a in expression.args)]
+    operands = [tree_of(a, arguments) for a in expression.args]
+    if expression.name in _COMMUTATIVE:
+        operands.sort(key=lambda tree: tree[0] != "value")  # x + residual and residual + x are one kernel
+    return [expression.name, *operands]
 
+
+_COMMUTATIVE = frozenset({"add", "mul"})
 
 _CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "min", "max", "select", "lt", "le", "eq", "ne", "not", "cast"})
 
