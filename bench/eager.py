@@ -503,6 +503,12 @@ def measured(function: Callable[..., Any], operands: Sequence[Tensor]) -> dict[s
     return {"seconds": ours, "torch": theirs / ours, "hosts": hosts, "wrong": wrong}
 
 
+def _told(error: Exception) -> str:
+    """An error without folders of this machine."""
+    root = f"{Path(__file__).resolve().parent.parent}/"
+    return f"{type(error).__name__}: {error}".replace(root, "")[:300]
+
+
 def main(words: Sequence[str]) -> int:
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
@@ -517,7 +523,7 @@ def main(words: Sequence[str]) -> int:
         try:
             found[name] = measured(function, operands)
         except Exception as error:  # noqa: BLE001 - one operator that fails must not hide the others
-            found[name] = {"seconds": 0.0, "torch": 0.0, "hosts": [], "wrong": f"{type(error).__name__}: {error}"[:300]}
+            found[name] = {"seconds": 0.0, "torch": 0.0, "hosts": [], "wrong": _told(error)}
         row = found[name]
         hosts = " ".join(f"host:{h}" for h in row["hosts"])
         print(
