@@ -40,7 +40,8 @@ from ge_backend_cpu.probe import works
 from ge_core.backend import Group
 from ge_core.ir import Builder, Graph, dims
 
-RESULTS = Path(__file__).resolve().parent / "results" / "kernels.json"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results" / "kernels.json"
 SECONDS = 0.15
 """For each function of a case and pass."""
 PASSES = 4
@@ -152,20 +153,6 @@ def prepared(make: Callable[..., Any], arrays: Sequence[np.ndarray]) -> tuple[Ca
     return run, outputs
 
 
-def best(functions: Functions) -> list[float]:
-    """The least time of each that this thread needs, taken in turn."""
-    found = [float("inf")] * len(functions)
-    for function in functions:
-        function()
-    end = time.perf_counter() + SECONDS * len(functions)
-    while time.perf_counter() < end:
-        for k, function in enumerate(functions):
-            start = time.thread_time()
-            function()
-            found[k] = min(found[k], time.thread_time() - start)
-    return found
-
-
 def loops(case: Case, rng: np.random.Generator) -> Ready:
     """Gives our time, PyTorch's over it, and bytes per second beside those of a copy."""
     _, make, peer, shapes = case
@@ -220,6 +207,8 @@ def line(name: str, row: Row) -> str:
 
 
 def main() -> None:
+    from bench.turns import best
+
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     rng = np.random.default_rng(0)
@@ -235,7 +224,7 @@ def main() -> None:
     times: dict[str, list[float]] = {}
     for _ in range(PASSES):
         for name, (functions, _) in ready.items():
-            new = best(functions)
+            new = best(functions, SECONDS, time.thread_time)
             times[name] = [min(pair) for pair in zip(times.get(name, new), new, strict=True)]
     found = {name: row(times[name]) for name, (_, row) in ready.items()}
     peak = max((row.pop("peak") for row in found.values() if "peak" in row), default=0.0)
@@ -249,4 +238,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT)]
     main()
