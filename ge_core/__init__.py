@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ge_core.api import (
         CompiledModel,
         CoverageReport,
+        Dim,
         EntrySpec,
         InputSpec,
         VerifyReport,
@@ -46,6 +47,7 @@ _HOME = {
     "load": "ge_core.api",
     "CompiledModel": "ge_core.api",
     "CoverageReport": "ge_core.api",
+    "Dim": "ge_core.api",
     "EntrySpec": "ge_core.api",
     "InputSpec": "ge_core.api",
     "VerifyReport": "ge_core.api",
@@ -59,6 +61,7 @@ _HOME = {
 __all__ = [
     "CompiledModel",
     "CoverageReport",
+    "Dim",
     "EntrySpec",
     "GeError",
     "Graph",

@@ -28,6 +28,7 @@ from ge_core.input_spec import InputSpec
 from ge_core.ir.clone import clone_graph
 from ge_core.ir.graph import Graph
 from ge_core.ir.traverse import walk
+from ge_core.listed_sizes import Dim, Listed, listed_in
 from ge_core.model import MAIN, CompiledModel, Session
 from ge_core.passes.base import PassContext
 from ge_core.passes.manager import PassManager
@@ -41,6 +42,7 @@ from ge_core.structure import describe
 from ge_core.verification import TOLERANCE, VerifyReport, compare, first_divergence
 
 _signatures: WeakKeyDictionary[Graph, Signature] = WeakKeyDictionary()
+_listed: WeakKeyDictionary[Graph, Listed] = WeakKeyDictionary()
 _notices: set[str] = set()
 _notices_lock = threading.Lock()
 
@@ -65,7 +67,7 @@ def compile(
         kwargs: keyword examples.
         framework: the frontend's name; by default the model is recognised.
         target: by default the first usable one of the catalogue's default targets.
-        dynamic_shapes: torch.export's form, or names by input.
+        dynamic_shapes: torch.export's form, or names by input; a `Dim` is a name with the values that it may take.
         optimize: "none", "default", "max" (times alternatives on this machine: docs/cpu.md), or a set out of fusion,
             memory, reorder, dce, fold, layout, select, measure.
         precision: "accuracy", "balanced" or "speed".
@@ -157,6 +159,7 @@ def import_model(
     check_options(options or {}, {}, [plugin])
     imported = plugin.import_model(_model(model), _positional(inputs), kwargs, dynamic_shapes, options or {})
     _signatures[imported.graph] = imported.signature
+    _listed[imported.graph] = listed_in(dynamic_shapes, inputs, kwargs)
     return imported.graph
 
 
@@ -165,7 +168,7 @@ def optimize(graph: Graph, optimize: str | Collection[str] = "default", *, preci
     copy = clone_graph(graph)
     optimise(copy, ctx=PassContext(switches=parse_switches(optimize), precision=parse_precision(precision)))
     if graph in _signatures:
-        _signatures[copy] = _signatures[graph]
+        _signatures[copy], _listed[copy] = _signatures[graph], _listed.get(graph, {})
     return copy
 
 
@@ -359,7 +362,7 @@ def _import(
                     "dynamic_shapes is given for a Graph",
                     expected="a Graph, whose inputs say themselves which sizes are symbols",
                 )
-            graph = model
+            graph, dims = model, _listed.get(model, {})
             signature = _signatures.get(model) or Signature.flat(
                 [v.name for v in graph.inputs], [f"output_{i}" for i in range(len(graph.outputs))]
             )
@@ -368,13 +371,14 @@ def _import(
             options = _frontend_options(wanted.frontend, {"options": wanted.request.options})
             imported = wanted.frontend.import_model(_model(model), args, kwargs, dynamic_shapes, options)
             graph, signature = imported.graph, imported.signature
+            dims = listed_in(dynamic_shapes, args, kwargs)
     example: dict[str, int] = {}
     if args is not None or kwargs:
         try:
             example = example_sizes(graph, signature.flatten(args or (), kwargs or {}))
         except GeError:
             example = {}  # specs and partial examples say no sizes; the report then takes typical ones
-    return EntrySource(graph, signature, example, not isinstance(model, Graph))
+    return EntrySource(graph, signature, example, not isinstance(model, Graph), dims)
 
 
 def _frontend_options(plugin: Plugin, options: Mapping[str, Any]) -> dict[str, object]:
@@ -432,6 +436,7 @@ def _tell_once(text: str) -> None:
 __all__: Sequence[str] = [
     "CompiledModel",
     "CoverageReport",
+    "Dim",
     "EntrySpec",
     "InputSpec",
     "Session",

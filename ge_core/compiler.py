@@ -21,6 +21,7 @@ from ge_core.ir.location import UNKNOWN
 from ge_core.ir.traverse import values, walk
 from ge_core.ir.types import TensorType
 from ge_core.ir.verifier import verify as verify_graph
+from ge_core.listed_sizes import Listed, with_listed
 from ge_core.mapped_memory import leave_in_files
 from ge_core.model import CompiledModel, Provenance
 from ge_core.passes.base import ALL_SWITCHES, PRECISIONS, SWITCHES, PassContext
@@ -39,6 +40,7 @@ from ge_core.signature import Signature
 CORE_OPTIONS: Mapping[str, str] = {
     "share_weights": "True: the compiled model reads the weights in the memory of the original, without a copy",
     "preprocess": "images by input name, as ge_core.Image: the model takes them as they come",
+    "dims": "the only values of named sizes, such as {'batch': [1, 8]}; ge_core.Dim sets it",
     "gears": "sizes of symbols for which memory is planned at compile time, such as {'batch': [1, 8]}",
     "explain": "True: the report says why rewrites that nearly matched did not apply",
     "stop_after": "do no more than this many rewrites of the graph (for bisecting)",
@@ -54,6 +56,7 @@ class EntrySource:
     Attributes:
         graph: the imported graph.
         example: values of the inputs' symbols, for figures in the report.
+        dims: the only values of the symbols that the caller listed.
         is_owned: whether the graph was made for this compilation, which may change it.
     """
 
@@ -61,6 +64,7 @@ class EntrySource:
     signature: Signature
     example: Mapping[str, int] = field(default_factory=dict)
     is_owned: bool = True
+    dims: Listed = field(default_factory=dict)
 
     def owned(self) -> EntrySource:
         """The same with a graph for the compilation alone.
@@ -152,11 +156,14 @@ def compile_entries(
     """Compile named entries over one set of weights and states.
 
     Raises:
+        OptionError: listed sizes that no input has, or that contradict each other.
         BackendError: the target cannot compile them.
         PassError, PlanError: a pass or the planner failed.
     """
     from ge_core import model_cache  # it opens files, of which this module knows nothing
 
+    options = with_listed(request.options, [source.dims for source in sources.values()])
+    request = replace(request, options=options)
     watch = watch or Stopwatch()
     backend = request.plugin.backend()
     info = target_info(backend, request.target)

@@ -16,6 +16,7 @@ from ge_core.errors import BackendError, InputError, OutOfMemoryError
 from ge_core.input_spec import InputSpec
 from ge_core.ir.graph import Graph, State
 from ge_core.ir.types import OptionalType, SequenceType, TensorType, Type
+from ge_core.listed_sizes import ListedSizes, read_dims
 from ge_core.plan.states import StateStore
 from ge_core.report import CompileReport
 from ge_core.signature import Signature
@@ -158,7 +159,9 @@ class Entry:
         self._plan = model.artifact.plans.get(name)
         self.input_types = tuple(v.type for v in (self.graph.inputs if self._plan is None else self._plan.input_values))
         outputs = len(self.graph.outputs if self._plan is None else self._plan.outputs)
-        self._plain = _plain_inputs(self.input_types, signature)
+        listed = read_dims(model.provenance.options.get("dims"))
+        self._listed = ListedSizes(signature.input_names, self.input_types, listed)
+        self._plain = None if self._listed else _plain_inputs(self.input_types, signature)
         direct = getattr(model.executable, "direct", None)
         self.direct = None if direct is None or self._plain is None else direct(name)
         self.is_single = signature.outputs == Slot(0)
@@ -211,6 +214,7 @@ class Entry:
         for name, type, leaf in zip(self.signature.input_names, self.input_types, leaves, strict=True):
             given, owner = _argument(name, type, leaf, owner)
             found.append(given)
+        self._listed.check(found)
         return found, owner
 
 

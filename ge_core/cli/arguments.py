@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MODEL_HELP = "A model file, or package.module:name for a Python object (or a function that returns one)."
 INPUT_HELP = "NAME=float32[2,3,224,224] (a size may be a name), or NAME=file.npy; once for each input."
+DIM_HELP = "NAME=1,2,4,8: the only values of a named size; may be repeated. Targets that can compile for each."
 SET_HELP = "An option of ge, the frontend or the backend, as KEY=VALUE; may be repeated."
 
 _SPEC = re.compile(r"(?P<dtype>[A-Za-z0-9]+)\[(?P<sizes>[^\]]*)\]\Z")
@@ -83,6 +84,22 @@ def options_of(given: Sequence[str]) -> dict[str, object]:
             raise OptionError(f"--set {text}", expected="KEY=VALUE")
         found[key] = _plain(value)
     return found
+
+
+def dims_of(given: Sequence[str]) -> dict[str, object]:
+    """Listed values of named sizes as the option `dims`.
+
+    Raises:
+        OptionError: no NAME=1,2, or a name is given twice.
+    """
+    found: dict[str, object] = {}
+    for text in given:
+        name, separator, values = text.partition("=")
+        numbers = [value.strip() for value in values.split(",")]
+        if not separator or not name.isidentifier() or name in found or not all(n.isdigit() for n in numbers):
+            raise OptionError(f"--dim {text}", expected="NAME=1,2,4,8, once for each name")
+        found[name] = [int(n) for n in numbers]
+    return {"dims": found} if found else {}
 
 
 def plugin_options(extra: Sequence[str]) -> dict[str, object]:

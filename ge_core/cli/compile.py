@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from ge_core.cli.arguments import INPUT_HELP, MODEL_HELP, SET_HELP
+from ge_core.cli.arguments import DIM_HELP, INPUT_HELP, MODEL_HELP, SET_HELP
 
 
 def compile_model(
@@ -20,12 +20,13 @@ def compile_model(
         "default", help="none, default, max (times alternatives on this machine), or a list of switches with commas."
     ),
     precision: str = typer.Option("balanced", help="accuracy, balanced or speed."),
+    dims: list[str] = typer.Option([], "--dim", help=DIM_HELP),
     settings: list[str] = typer.Option([], "--set", help=SET_HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Compile a model and write it as an offline model."""
     from ge_core import api
-    from ge_core.cli.arguments import as_call, inputs_of, model_of, options_of, plugin_options
+    from ge_core.cli.arguments import as_call, dims_of, inputs_of, model_of, options_of, plugin_options
     from ge_core.cli.output import print_json
     from ge_core.cli.progress import progress
 
@@ -39,7 +40,7 @@ def compile_model(
             target=target,
             optimize=tuple(optimize.split(",")) if "," in optimize else optimize,
             precision=precision,
-            options=options_of(settings) | plugin_options(context.args),
+            options=options_of(settings) | dims_of(dims) | plugin_options(context.args),
         )
     with progress(f"saving {output}"):
         compiled.save(output)

@@ -33,6 +33,7 @@ def run(
     from ge_core.cli.progress import progress
     from ge_core.errors import InputError, OfflineModelError
     from ge_core.input_spec import InputSpec
+    from ge_core.listed_sizes import read_dims
 
     with progress(f"loading {path}"):
         model = api.load(path, target=target, trust=trust)
@@ -42,13 +43,15 @@ def run(
     unknown = [name for name in named if name not in {spec.name for spec in model.inputs}]
     if unknown:
         raise InputError(f"no input named {', '.join(unknown)}", expected=", ".join(s.name for s in model.inputs))
-    known_sizes = {k: v for k, v in options_of(sizes).items() if isinstance(v, int)}
+    listed = {name: values[0] for name, values in read_dims(model.provenance.options.get("dims")).items()}
+    known_sizes = listed | {k: v for k, v in options_of(sizes).items() if isinstance(v, int)}
     arrays = []
     for number, spec in enumerate(model.inputs):
         value = named.get(spec.name, next(positions, None) if spec.name not in named else None)
         chosen = value if isinstance(value, InputSpec) else spec
         arrays.append(value if isinstance(value, np.ndarray) else example_array(chosen, known_sizes, seed + number))
     entry = next(iter(model.entries.values()))
+    arrays, _ = entry.arrays(arrays)
     session = model.session()
     times = []
     with progress(f"running {path}"):

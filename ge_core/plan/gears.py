@@ -40,7 +40,7 @@ def read_gears(given: object, graphs: Iterable[Graph]) -> dict[str, tuple[int, .
     for name, sizes in given.items():
         if name not in known:
             raise OptionError(
-                f"gears are given for {name!r}, which no input has",
+                f"sizes are listed for {name!r}, which no input has",
                 expected=", ".join(sorted(known)) or "inputs with symbolic sizes",
                 fix="give the model dynamic shapes, and use their names",
             )

@@ -315,7 +315,7 @@ def _normal_shapes(shapes: Any, parameters: tuple[str, ...], args: tuple[Any, ..
 
     def dimension(spec: Any) -> Any:
         if isinstance(spec, str):
-            return made.setdefault(spec, torch.export.Dim(spec))
+            return made.setdefault(spec, torch.export.Dim(str(spec)))
         if isinstance(spec, dict):
             return {key: dimension(value) for key, value in spec.items()}
         if type(spec) in (list, tuple):

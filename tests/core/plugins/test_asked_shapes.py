@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ge_core import Dim as ListedDim
 from ge_core import InputSpec
 from ge_core.errors import InputError
 from ge_core.ir import dims
@@ -79,3 +80,10 @@ def test_what_is_no_size_is_refused(said: object) -> None:
 def test_what_makes_a_size_dynamic() -> None:
     assert all(is_dynamic(said) for said in ("n", Hint("AUTO"), Hint("DYNAMIC"), named("n", 0, 4)))
     assert not any(is_dynamic(said) for said in (None, 3, True, Hint("STATIC")))
+
+
+def test_a_dim_with_values_is_its_name() -> None:
+    spec = InputSpec((ListedDim("n", (1, 2)), 3))
+    assert asked_shapes(None, NAMES, {"x": spec}) == {"x": {0: "n"}}
+    sizes = AskedSizes(Graph())
+    assert sizes.said(ListedDim("n", (1, 2)), "x", "x") is sizes.said("n", "y", "y")
