@@ -28,9 +28,12 @@ NO_KERNEL = frozenset(
 )
 """Operators without work on the device: their results are views, or known before."""
 
-_MATRIX = {"MatMul", "MatMulV2", "BatchMatMulV2", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose",
-           "QuantBatchMatmulV3", "WeightQuantBatchMatmulV2"}  # fmt: skip
+_MATRIX = {"MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Conv3D",
+           "Conv2DTranspose", "Conv3DTranspose", "DeformableConv2D", "QuantBatchMatmulV3",
+           "WeightQuantBatchMatmulV2"}  # fmt: skip
+_RECURRENT = {"CommonLSTM", "CommonGRU", "DynamicRNN", "DynamicGRUV2"}
 _ATTENTION = {"PromptFlashAttention", "IncreFlashAttention", "FusedInferAttentionScore"}
+_CUBE = _MATRIX | _ATTENTION | _RECURRENT
 _POINTWISE_COST = {"Exp": 10, "Log": 10, "Tanh": 15, "Erf": 20, "Gelu": 20, "GeluV2": 20, "Sigmoid": 12, "Swish": 13,
                    "SoftmaxV2": 15, "LayerNormV4": 8, "RmsNorm": 6, "Pow": 20, "Softplus": 20}  # fmt: skip
 """Vector operations per element, a rough count of the instructions of each; one for all others."""
@@ -198,7 +201,7 @@ def _seconds(rows: Iterable[Estimate]) -> float:
 
 def _joins(op: Op, readers: Mapping[Out, int]) -> bool:
     """Whether an operator becomes part of the kernel of its first operand's."""
-    if op.type in _MATRIX or op.type in _ATTENTION or not op.inputs or len(op.outs) != 1:
+    if op.type in _CUBE or not op.inputs or len(op.outs) != 1:
         return False
     if op.type not in _FUSABLE:
         return False
@@ -227,7 +230,7 @@ def _row(op: Op, chip: ChipFigures, env: Mapping[str, int], *, joined: bool, cac
         memory = weights / chip.memory_bandwidth + read / chip.cache_read + written / chip.cache_write
     kind = op.outs[0].value.type if op.outs else None
     operations, speed = 0.0, chip.vector
-    if op.type in _MATRIX or op.type in _ATTENTION:
+    if op.type in _CUBE:
         operations = _matrix_operations(op, env)
         first = op.inputs[1 if op.type.endswith("Transpose") else 0][1].value.type
         speed = chip.cube(first.dtype.name if isinstance(first, TensorType) else "float16")
@@ -255,6 +258,10 @@ def _matrix_operations(op: Op, env: Mapping[str, int]) -> float:
         key = ports.get("key") or ports["key0"]
         length, width = _sizes(key.value.type, env)[-2:]
         return 4.0 * _product(out[:-2]) * _blocks(out[-2]) * _blocks(length) * _blocks(width)
+    if op.type in _RECURRENT:
+        steps, batch, *_ = _sizes(ports["x"].value.type, env)
+        weights = [ports[p] for p in ("w", "r", "weight_input", "weight_hidden") if p in ports]
+        return 2.0 * steps * _blocks(batch) * sum(_elements(w.value.type, env) for w in weights)
     if "filter" in ports:
         filters = _sizes(ports["filter"].value.type, env)
         turned = op.type.endswith("Transpose")

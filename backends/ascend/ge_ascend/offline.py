@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ge_ascend.chips import CHIPS
+from ge_ascend.executable import GEAR_INPUT
 from ge_ascend.meaning.call import dtype_of_number
 from ge_ascend.saving import DEVICE_MODEL
 from ge_core.backend import Artifact
@@ -73,8 +76,9 @@ def open_offline(path: str, target: str | None, known: Sequence[str], backend: s
         found = InOutInfo.unpack(container[PartitionType.MODEL_INOUT_INFO])
     graph = _described(found, path)
     artifact = Artifact(target=own, items={DEVICE_MODEL: container.data}, graphs={"main": graph})
-    names = [[info.name for info in side] for side in (found.inputs, found.outputs)]
-    executable = OfflineExecutable(own, Path(path), [_known(info) for info in found.outputs])
+    names = [[value.name for value in graph.inputs], [info.name for info in found.outputs]]
+    inputs = [tuple(info.dims) for info in found.inputs if info.name != GEAR_INPUT]
+    executable = OfflineExecutable(own, Path(path), inputs, [_known(info) for info in found.outputs])
     report = CompileReport(target=own, notices=[f"compiled by ATC for {soc or own}; only the device runs it"])
     provenance = Provenance(own, backend)
     return CompiledModel(artifact, executable, artifact.graphs, {"main": Signature.flat(*names)}, provenance, report)
@@ -83,7 +87,8 @@ def open_offline(path: str, target: str | None, known: Sequence[str], backend: s
 def _described(found: InOutInfo, source: str) -> Graph:
     graph = Graph("main")
     for info in found.inputs:
-        graph.add_param(info.name, _type(info))
+        if info.name != GEAR_INPUT:  # which ATC adds to a model with gears
+            graph.add_param(info.name, _type(info))
     outputs = []
     for info in found.outputs:
 
@@ -111,8 +116,15 @@ def _known(info: TensorInfo) -> tuple[Any, tuple[int, ...] | None]:
 class OfflineExecutable:
     """Runs a file of ATC on the device; it is loaded there at the first call."""
 
-    def __init__(self, target: str, path: Path, results: Sequence[tuple[Any, tuple[int, ...] | None]]) -> None:
+    def __init__(
+        self,
+        target: str,
+        path: Path,
+        declared: Sequence[tuple[int, ...]],
+        results: Sequence[tuple[Any, tuple[int, ...] | None]],
+    ) -> None:
         self.target, self.path, self.results = target, path, list(results)
+        self._open = next(((i, d.index(-1)) for i, d in enumerate(declared) if -1 in d), None)
         self._model: AclModel | None = None
         self._lock = threading.Lock()
 
@@ -121,6 +133,7 @@ class OfflineExecutable:
 
         Raises:
             BackendError: there is no device or no CANN; says which.
+            InputError: sizes that are no gear of the model.
         """
         from ge_ascend.executable import AclModel, device_problem
 
@@ -133,7 +146,12 @@ class OfflineExecutable:
         with self._lock:
             if self._model is None:
                 self._model = AclModel(self.path)
-            return list(self._model.run(inputs, self.results))
+            if self._open is None:
+                return list(self._model.run(inputs, self.results))
+            index, axis = self._open
+            sizes = [size for x in inputs for size in np.shape(x)]
+            gear = self._model.gear(np.shape(inputs[index])[axis], sizes)
+            return list(self._model.run(inputs, self.results, gear=gear, is_open=gear is None))
 
 
 __all__ = ["OfflineExecutable", "open_offline", "target_of"]

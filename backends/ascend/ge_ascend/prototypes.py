@@ -136,7 +136,10 @@ def _parse(name: str, row: dict[str, Any]) -> Prototype:
         name,
         tuple(inputs),
         tuple(_port(port) for port in row.get("o", ())),
-        {a[0]: AttrSpec(a[0], a[1], len(a) == 2, _default(a[2]) if len(a) > 2 else None) for a in row.get("a", ())},
+        {
+            a[0]: AttrSpec(a[0], a[1], len(a) == 2, _default(a[2], a[1]) if len(a) > 2 else None)
+            for a in row.get("a", ())
+        },
         tuple((g[0], g[1]) for g in row.get("g", ())),
         columns,
         None if kernel is None else kernel.get("reduce"),
@@ -147,7 +150,9 @@ def _parse(name: str, row: dict[str, Any]) -> Prototype:
     )
 
 
-def _default(value: Any) -> Any:
+def _default(value: Any, type: str) -> Any:
+    if type == "Int" and isinstance(value, str) and value.startswith("0x"):
+        return int(value, 16)
     return _NUMBERS.get(value, value) if isinstance(value, str) else value
 
 

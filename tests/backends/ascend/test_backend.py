@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,8 @@ from typer.testing import CliRunner, Result
 import ge_core
 from ge_core.cli.app import build
 from ge_core.cli.exit_codes import ExitCode
-from ge_core.errors import BackendError, InputError, OptionError
+from ge_core.errors import BackendError, OptionError
 from ge_core.ir import Builder, Graph, Location, Value, symbol
-from ge_core.ir.constant import Constant
 from tests.backends.ascend.roundtrip import graph_of, lowered
 
 MODULE = """
@@ -243,110 +241,6 @@ def test_sizes_of_a_call_are_used() -> None:
     program = lowered(graph).program
     small, large = (estimate(program, figures("ascend910b"), {"n": n}) for n in (1, 100000))
     assert large.seconds > 10 * small.seconds
-
-
-class FakeAcl(types.ModuleType):
-    """A device that doubles its input: the calls of CANN's interface that the executable makes."""
-
-    def __init__(self) -> None:
-        super().__init__("acl")
-        self.memory: dict[int, bytearray] = {}
-        self.gears: list[object] = []
-        self.mdl = types.SimpleNamespace(
-            load_from_file=lambda path: (7, 0 if Path(path).read_bytes().startswith(b"IMOD") else 1),
-            create_desc=lambda: object(), get_desc=lambda desc, model: 0,
-            get_input_size_by_index=lambda desc, i: 64, get_output_size_by_index=lambda desc, i: 64,
-            get_input_index_by_name=lambda desc, name: (1, 0), set_dynamic_batch_size=self._gear,
-            set_input_dynamic_dims=self._gear, create_dataset=list,
-            add_dataset_buffer=lambda data, buffer: data.append(buffer), execute=self._execute,
-        )  # fmt: skip
-        self.rt = types.SimpleNamespace(
-            set_device=lambda i: 0, malloc=self._malloc, memcpy=self._memcpy, free=self._free
-        )
-        self.util = types.SimpleNamespace(numpy_to_ptr=lambda array: array)
-
-    def init(self) -> int:
-        return 0
-
-    def create_data_buffer(self, place: int, size: int) -> int:
-        return place
-
-    def _malloc(self, size: int, policy: int) -> tuple[int, int]:
-        place = len(self.memory) + 1
-        self.memory[place] = bytearray(size)
-        return place, 0
-
-    def _free(self, place: int) -> None:
-        del self.memory[place]
-
-    def _memcpy(self, target: object, room: int, source: object, size: int, way: int) -> int:
-        if way == 1:
-            self.memory[target][:size] = source.tobytes()  # type: ignore[index, attr-defined]
-        else:
-            target[...] = np.frombuffer(self.memory[source][:size], target.dtype).reshape(target.shape)  # type: ignore[index, attr-defined]
-        return 0
-
-    def _gear(self, model: int, given: list[int], index: int, gear: object) -> int:
-        assert index == len(given) - 1
-        self.gears.append(gear)
-        return 0
-
-    def _execute(self, model: int, given: list[int], taken: list[int]) -> int:
-        values = np.frombuffer(self.memory[given[0]], np.float32) * 2
-        self.memory[taken[0]][:] = values.tobytes()
-        for place in given[1:]:
-            self.memory[place][:] = values.tobytes()
-        return 0
-
-
-@pytest.fixture
-def acl(monkeypatch: pytest.MonkeyPatch) -> FakeAcl:
-    """A host with a device, whose offline models are written without ATC."""
-    found = FakeAcl()
-    monkeypatch.setitem(sys.modules, "acl", found)
-    monkeypatch.setattr("ge_ascend.executable.device_problem", lambda: "")
-    monkeypatch.setattr(
-        "ge_ascend.backend.AscendBackend.save", lambda self, artifact, path, options: Path(path).write_bytes(b"IMOD")
-    )
-    return found
-
-
-def test_a_device_is_called_through_acl(acl: FakeAcl) -> None:
-    graph = graph_of(lambda b, x: b.Add(x, x), ("float32", ("n", 4)))
-    compiled = ge_core.compile(graph, target="ascend310p")
-    x = np.arange(12, dtype=np.float32).reshape(3, 4)
-    np.testing.assert_array_equal(compiled(x), 2 * x)
-    assert acl.memory == {} and acl.gears == []
-
-
-def test_the_device_is_told_the_gear_of_a_call(acl: FakeAcl) -> None:
-    graph = graph_of(lambda b, x: b.Add(x, x), ("float32", ("n", 4)))
-    compiled = ge_core.compile(graph, target="ascend310p", options={"gears": {"n": [1, 3]}})
-    x = np.arange(12, dtype=np.float32).reshape(3, 4)
-    np.testing.assert_array_equal(compiled(x), 2 * x)
-    assert acl.gears == [3]
-    with pytest.raises(InputError, match="no gear"):
-        compiled(x[:2])
-    other = graph_of(lambda b, x: b.Add(x, x), ("float32", ("n", "m")))
-    compiled = ge_core.compile(other, target="ascend310p", options={"gears": {"n": [3], "m": [2, 4]}})
-    compiled(x)
-    assert acl.gears[1:] == [{"name": "", "dimCount": 2, "dims": [3, 4]}]
-
-
-def test_states_come_back_from_the_device(acl: FakeAcl) -> None:
-    graph = Graph("net")
-    b = Builder(graph)
-    x = b.input("x", "float32", (4, 4))
-    state = graph.add_state("sum", Constant.of(np.zeros((4, 4), np.float32)))
-    total = b.Add(state.read, x)
-    graph.set_state_write(state, total)
-    b.outputs(b.Relu(total))
-    with pytest.raises(BackendError, match="does not write its states in place"):
-        ge_core.compile(graph, target="ascend310p", options={"via": "onnx"})(np.zeros((4, 4), np.float32))
-    session = ge_core.compile(graph, target="ascend310p").session()
-    x_value = np.arange(16, dtype=np.float32).reshape(4, 4)
-    session(x_value)
-    np.testing.assert_array_equal(session.state["sum"], 2 * x_value)  # what the stand-in writes into every input
 
 
 def test_verify_prints_the_prediction_of_a_model_of_another_framework(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ge_ascend.device import estimate, figures
 
 from ge_core.ir import Builder, Graph, Value
 from tests.backends.ascend.roundtrip import back, data, graph_of, lowered, same, types
@@ -15,6 +16,34 @@ def _ints(*shape: int, low: int = -128, high: int = 128, dtype: str = "int8") ->
     return INT.integers(low, high, shape).astype(dtype)
 
 
+@pytest.mark.parametrize(
+    ("target", "mode", "matrix", "stack"),
+    [
+        ("ascend910b", None, "MatMulV3", "BatchMatMulV3"),
+        ("ascend910b", "mixed_bfloat16", "MatMulV3", "BatchMatMulV3"),
+        ("ascend910_93", "force_fp16", "MatMulV3", "BatchMatMulV3"),
+        ("ascend910b", "cube_fp16in_fp32out", "MatMulV2", "BatchMatMulV3"),
+        ("ascend310p", None, "MatMulV2", "BatchMatMulV2"),
+        ("ascend910a", None, "MatMulV2", "BatchMatMulV2"),
+    ],
+)
+def test_products_have_the_newest_form_of_the_chip(target: str, mode: str | None, matrix: str, stack: str) -> None:
+    def build(b: Builder, x: Value, y: Value, z: Value) -> list[Value]:
+        return [b.MatMul(x, y), b.Gemm(x, y, transA=1, transB=1), b.MatMul(z, y)]
+
+    graph = graph_of(build, ("float32", (8, 8)), ("float32", (8, 8)), ("float32", ("n", 2, 8)))
+    found = same(graph, target=target, mode=mode, tolerance=2e-2 if target != "ascend910b" or mode else 1e-5)
+    assert [t for t in types(found) if "MatMul" in t] == [matrix, matrix, stack]
+    program = estimate(found.program, figures(target))
+    assert all(row.operations for row in program.rows if "MatMul" in row.op.type)
+
+
+def test_stacks_of_many_axes_keep_the_older_form() -> None:
+    shape = ("float32", (1, 2, 1, 2, 1, 2, 3))
+    found = same(graph_of(lambda b, x, y: b.MatMul(x, b.Transpose(y, perm=[0, 1, 2, 3, 4, 6, 5])), shape, shape))
+    assert "BatchMatMulV2" in types(found)
+
+
 @pytest.mark.parametrize("length", [None, 6, 11])
 @pytest.mark.parametrize("attrs", [{}, {"inverse": 1}, {"onesided": 1}])
 @pytest.mark.parametrize("parts", [1, 2])
@@ -24,7 +53,7 @@ def test_fourier_transforms_are_products(length: int | None, attrs: dict[str, in
     size = None if length is None else np.int64(length)
     graph = graph_of(lambda b, x: b.DFT(x, size, np.int64(1), **attrs), ("float32", (2, 8, 3, parts)))
     found = same(graph, tolerance=1e-5)
-    assert "BatchMatMulV2" in types(found)
+    assert "BatchMatMulV3" in types(found)
     assert any("product with constant tables" in line for line in found.notes.lines())
 
 
@@ -153,7 +182,7 @@ def test_products_of_quantised_operands(target: str, zero: int, kind: str) -> No
     plain = same(graph, inputs, target=target, mode="force_fp16", tolerance=3e-3)
     assert "WeightQuantBatchMatmulV2" in types(plain)
     fused = same(graph, inputs, target=target, mode="force_fp16", tolerance=1e-3, allow_unsure=True)
-    assert "QuantBatchMatmulV3" in types(fused) and "MatMulV2" not in types(fused)
+    assert "QuantBatchMatmulV3" in types(fused) and not {"MatMulV2", "MatMulV3"} & set(types(fused))
     assert any("QuantBatchMatmulV3" in line for line in fused.notes.lines())
 
 
@@ -251,7 +280,7 @@ def test_deformable_convolutions_sample_and_multiply(attrs: dict[str, object], m
     masks = [("float32", (2, (2 if parts == 2 else 1) * 6, rows, columns))] if masked else []
     graph = graph_of(build, ("float32", (2, 4, 7, 7)), offsets, *masks)
     found = same(graph, tolerance=1e-5)
-    assert "GridSampler2D" in types(found) and "BatchMatMulV2" in types(found)
+    assert "GridSampler2D" in types(found) and "BatchMatMulV3" in types(found)
     same(graph, target="ascend310p", tolerance=5e-3)
 
 

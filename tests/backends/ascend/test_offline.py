@@ -11,7 +11,7 @@ from ge_ascend.executable import AclModel
 from ge_ascend.offline import target_of
 
 import ge_core
-from ge_core.errors import BackendError, OfflineModelError
+from ge_core.errors import BackendError, InputError, OfflineModelError
 from ge_core.om import InOutInfo, PartitionType, TensorInfo, message_class, serialize, write_container
 from ge_core.om.attributes import encode_map
 
@@ -90,6 +90,37 @@ def test_the_device_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(2):
         assert np.array_equal(model(np.ones((2, 4), np.float16)), np.full((2, 4), 2, np.float32))
     assert seen[0] == "device.om" and seen.count("device.om") == 1 and str(seen[1]).count("(2, 4)") == 1
+
+
+@pytest.mark.parametrize(("batches", "listed"), [([2, 4], []), ([], [[2, 4], [4, 4]])])
+def test_the_device_tells_the_gears_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: list[int], listed: list[list[int]]
+) -> None:
+    mdl = SimpleNamespace(
+        get_input_index_by_name=lambda desc, name: (1, 0), get_dynamic_batch=lambda desc: ({"batch": batches}, 0),
+        get_input_dynamic_gear_count=lambda desc, index: (len(listed), 0),
+        get_input_dynamic_dims=lambda desc, index, count: ([{"dims": gear} for gear in listed], 0),
+    )  # fmt: skip
+    seen: list[object] = []
+
+    class Loaded(AclModel):
+        def __init__(self, path: Path) -> None:
+            self.acl, self.desc = SimpleNamespace(mdl=mdl), None
+
+        def run(self, inputs: list[np.ndarray], results: object, gear: object, is_open: bool) -> list[np.ndarray]:  # type: ignore[override]
+            seen.append((gear, is_open))
+            return [inputs[0].astype(np.float32)]
+
+    monkeypatch.setattr("ge_ascend.executable.AclModel", Loaded)
+    monkeypatch.setattr("ge_ascend.executable.device_problem", lambda: "")
+    model = ge_core.load(written(tmp_path, rows=-1))
+    model(np.ones((4, 4), np.float16))
+    assert seen == [(4 if batches else [4, 4], False)]
+    with pytest.raises(InputError, match="no gear of this model"):
+        model(np.ones((3, 4), np.float16))
+    mdl.get_input_index_by_name = lambda desc, name: (0, 500001)
+    model(np.ones((3, 4), np.float16))
+    assert seen[1:] == [(None, True)]
 
 
 def test_the_device_tells_sizes_that_were_not_known() -> None:

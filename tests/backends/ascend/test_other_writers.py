@@ -74,6 +74,14 @@ case("ArgMaxD", {"x": X}, X.argmax(1).astype(np.int32), dimension=1)
 case("ArgMinD", {"x": X}, X.argmin(2).astype(np.int32), dimension=2)
 case("ReduceAllD", {"x": FLAGS}, FLAGS.all((0, 2)), axes=[0, 2])
 case("ReduceAnyD", {"x": FLAGS}, FLAGS.any(1, keepdims=True), axes=[1], keep_dims=True)
+case("AscendQuantV2", {"x": X, "scale": np.float32([4])}, np.clip(np.floor(X * 16), -128, 127).astype(np.int8),
+     sqrt_mode=True, round_mode="floor")  # fmt: skip
+case("AscendQuantV2", {"x": X, "scale": X[0, :, 0] + 9, "offset": np.float32([1, 2, 3])},
+     np.clip(np.rint(X * (X[0, :, :1] + 9) + np.float32([[1], [2], [3]])), -128, 127).astype(np.int8),
+     axis=-2)  # fmt: skip
+ROWS_HALF = X.astype(np.float16)
+ROW_SCALES = np.abs(ROWS_HALF.astype(np.float32)).max(-1) * np.float32(1 / 127)
+case("DynamicQuant", {"x": ROWS_HALF}, [np.rint(ROWS_HALF / ROW_SCALES[..., None]).astype(np.int8), ROW_SCALES])
 case("AddV2", {"x1": X, "x2": Y}, X + Y)
 case("Inv", {"x": X}, 1 / X)
 case("Rint", {"x": X}, np.rint(X))
@@ -209,4 +217,4 @@ def test_every_form_of_others_has_a_case() -> None:
         name for name, mean in MEANINGS.items()
         if getattr(mean, "func", mean).__module__.endswith((".attribute_form", ".composed"))
     }  # fmt: skip
-    assert of_others == {CASES[name][0] for name in CASES} - {"PromptFlashAttention"}
+    assert of_others == {CASES[name][0] for name in CASES} - {"PromptFlashAttention", "AscendQuantV2", "DynamicQuant"}

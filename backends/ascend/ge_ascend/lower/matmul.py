@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ge_ascend.lower.call import LowerCall
+from ge_ascend.lower.product import matrices
 from ge_ascend.lower.quantised_product import fused_product, whole_product
 from ge_ascend.lower.registry import lowering
 from ge_ascend.lower.spread import spread_product
@@ -19,7 +20,7 @@ _NCDHW = {"x": "NCDHW", "filter": "NCDHW", "y": "NCDHW"}
 
 @lowering("MatMul")
 def matmul(c: LowerCall) -> Out:
-    """Matrices by MatMulV2, stacks by BatchMatMulV2; vectors get an axis for the product."""
+    """Vectors get an axis for the product."""
     if c.input(0).dtype.is_integer:
         return whole_product(c)
     fused = fused_product(c)
@@ -31,8 +32,7 @@ def matmul(c: LowerCall) -> Out:
         a = c.reshape(a, [1, c.shape(0)[0]])
     if ranks[1] == 1:
         b = c.reshape(b, [c.shape(1)[0], 1])
-    two = max(ranks[0], 2) == 2 and max(ranks[1], 2) == 2
-    y = c.product("MatMulV2" if two else "BatchMatMulV2", a, b)
+    y = matrices(c, a, b)
     return c.reshape(y, c.output_shape()) if 1 in ranks else y
 
 
@@ -41,7 +41,7 @@ def gemm(c: LowerCall) -> Out:
     """alpha * A' * B' + beta * C"""
     alpha, beta = float(c.attr("alpha")), float(c.attr("beta"))
     third = c.get(2)
-    y = c.product("MatMulV2", c[0], c[1], transpose_x1=bool(c.attr("transA")), transpose_x2=bool(c.attr("transB")))
+    y = matrices(c, c[0], c[1], swapped=(bool(c.attr("transA")), bool(c.attr("transB"))))
     if alpha != 1.0:
         y = c.op("Mul", y, alpha)
     if third is None or beta == 0.0:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ge_ascend.lower.call import LowerCall
+from ge_ascend.lower.product import matrices
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
 from ge_ascend.prototypes import prototype
@@ -137,11 +138,10 @@ def matmul_integer(c: LowerCall) -> Out:
     """(A - a) (B - b) in int32: the numbers are exact in float16, and sums of short pieces in float32."""
     if c.rank(0) < 2 or c.rank(1) < 2:
         raise c.refuse("vectors", "give both operands two axes")
-    two = c.rank(0) == c.rank(1) == 2
     plain = all(c.node.input(i) is None for i in (2, 3)) and all(c.input(i).dtype == int8 for i in (0, 1))
     if plain and c.may_use("MatMulInteger"):
         c.note("form", "MatMulInteger as a product of int8 with an int32 result")
-        return c.ops("MatMulV2" if two else "BatchMatMulV2", c.as_is(0), c.as_is(1), dtypes={"y": int32})[0]
+        return matrices(c, c.as_is(0), c.as_is(1), to=int32)
     depth = c.shape(0)[-1]
     piece = _EXACT // (128 * 128 if plain else 255 * 255)
     if not isinstance(depth, int):
@@ -154,7 +154,7 @@ def matmul_integer(c: LowerCall) -> Out:
         end = min(start + piece, depth)
         left = _cut(c, a, a.value.rank - 1, start, end, depth)
         right = _cut(c, b, b.value.rank - 2, start, end, depth)
-        part = c.ops("MatMulV2" if two else "BatchMatMulV2", left, right, dtypes={"y": float32})[0]
+        part = matrices(c, left, right, to=float32)
         part = c.cast(part, int32)
         total = part if total is None else c.op("Add", total, part)
     if total is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ge_ascend.lower.call import LowerCall
+from ge_ascend.lower.product import matrices
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
 from ge_core.ir.dtype import int64
@@ -47,10 +48,10 @@ def dft(c: LowerCall) -> Out:
     parts = [_part(c, i, order, kept) for i in range(shape[-1] if isinstance(shape[-1], int) else 0)]
     if not parts:
         raise c.refuse("of numbers of which it is not known whether they are complex")
-    real, imaginary = c.product("BatchMatMulV2", parts[0], cos), c.op("Neg", c.product("BatchMatMulV2", parts[0], sin))
+    real, imaginary = matrices(c, parts[0], cos), c.op("Neg", matrices(c, parts[0], sin))
     if len(parts) == 2:
-        real = c.op("Add", real, c.product("BatchMatMulV2", parts[1], sin))
-        imaginary = c.op("Add", imaginary, c.product("BatchMatMulV2", parts[1], cos))
+        real = c.op("Add", real, matrices(c, parts[1], sin))
+        imaginary = c.op("Add", imaginary, matrices(c, parts[1], cos))
     both = c.op("Pack", [real, imaginary], axis=rank - 1, N=2)
     back = [0] * (rank - 1)
     for place, source in enumerate(order):

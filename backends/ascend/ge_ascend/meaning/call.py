@@ -71,6 +71,7 @@ class Call:
         formats: the formats that its descriptors state, by port (`NCHW`); ports of format ND are left out.
         branches: its sub graphs in order, as functions from a builder and arguments to results.
         outputs: how many outputs it has.
+        specs: the attributes that its prototype declares.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Call:
         self.dtypes, self.formats = dict(dtypes or {}), dict(formats or {})
         self.branches, self.outputs = branches, outputs
         found = prototype(type)
-        self._specs: Mapping[str, AttrSpec] = {} if found is None else found.attributes
+        self.specs: Mapping[str, AttrSpec] = {} if found is None else found.attributes
 
     def __getitem__(self, port: str) -> Value:
         if port not in self.inputs:
@@ -115,7 +116,7 @@ class Call:
         """
         if name in self.attrs:
             return self.attrs[name]
-        spec = self._specs.get(name)
+        spec = self.specs.get(name)
         if spec is None or spec.required:
             raise self.error(f"the attribute {name} is missing")
         return spec.default
