@@ -16,6 +16,7 @@ from ge_core.ir.location import Location
 from ge_core.ir.traverse import walk
 from ge_core.ir.types import Layout, TensorType
 from ge_core.plan.alias import AliasClass, Aliases, stored_bytes
+from ge_core.plan.handed import handed
 from ge_core.plan.homes import Homes, loop_values
 from ge_core.plan.lifetimes import CONTROL, Lifetimes, always_goes_on, carried_count, filled_in_place, merged
 from ge_core.plan.plan import (
@@ -99,9 +100,10 @@ class _Emitter:
         for value in self.lives.spans:
             if value.captured is None:
                 self._value(value)
+        given = [(i, v, handed(v)) for i, v in enumerate(graph.outputs)]
         outputs = tuple(
-            PlannedOutput(self.of(v), self.buffer_of[self.aliases.of[v]] if homes.get(v) == i else -1)
-            for i, v in enumerate(graph.outputs)
+            PlannedOutput(self.of(of), self.buffer_of[self.aliases.of[of]] if homes.get(of) == i else -1, of is not v)
+            for i, v, of in given
         )
         steps = self.block(graph)
         constants: list[Constant] = []
@@ -135,7 +137,7 @@ class _Emitter:
     def _outputs(self) -> dict[Value, int]:
         """Graph outputs that are computed in the caller's memory: the first output of a class that it covers."""
         homes: dict[Value, int] = {}
-        for i, value in enumerate(self.parts.graph.outputs):
+        for i, value in enumerate(map(handed, self.parts.graph.outputs)):
             found = self.aliases.of[value]
             plain = value.layout is None or value.layout.is_row_major
             whole = isinstance(value.type, TensorType) and value.type.dtype.bits >= 8 and plain

@@ -155,10 +155,8 @@ class PlanExecutor:
             raise
 
     def _output(self, frame: Frame, index: int) -> Any:
-        array = frame.outputs[index]
-        if array is not None:
-            return array
-        return owned(get(frame.slots[self.plan.outputs[index].value]))
+        output, array = self.plan.outputs[index], frame.outputs[index]
+        return output.handed(owned(get(frame.slots[output.value])) if array is None else array)
 
     def _write_states(self, frame: Frame, states: StateStore) -> None:
         writes = []

@@ -17,6 +17,7 @@ from ge_core.ir.graph import Block, Graph, Node, Use, Value, source_of
 from ge_core.ir.traverse import effect_of, type_symbols
 from ge_core.passes.rewrite import defined_sizes
 from ge_core.plan.alias import Aliases, before, stored_bytes
+from ge_core.plan.handed import squeezes_output
 from ge_core.plan.lifetimes import CONTROL, Lifetimes, carried_count
 from ge_core.plan.sizes import names_in
 from ge_core.plan.views import concat_parts, viewed
@@ -53,7 +54,7 @@ class Homes:
     Attributes:
         views: nodes that need no work.
         joined: concats of which at least one input is computed in its place; per input whether it is.
-        idle: nodes that only tell views their shape, which the plan knows.
+        idle: nodes that only tell views their shape, which the plan knows, and what outputs leave out.
     """
 
     views: set[Node] = field(default_factory=set)
@@ -109,6 +110,8 @@ def _is_idle(node: Node, aliases: Aliases, homes: Homes) -> bool:
     """Whether nothing needs the node to run; a node that defines a size always has to."""
     if node.regions or not node.outputs or effect_of(node) != "pure":
         return False
+    if squeezes_output(node):
+        return True
     for value in node.outputs:
         defines = {s.name for s in (*type_symbols(value.type), *_content_symbols(value))} - aliases.known
         if defines or not value.has_uses or not all(_tells_a_shape(use, homes) for use in value.uses):

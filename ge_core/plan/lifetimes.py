@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ge_core.ir.graph import Block, Graph, Node, Region, Value, constant_of
+from ge_core.plan.handed import squeezes_output
 
 Span: TypeAlias = tuple[int, int]
 
@@ -80,6 +81,8 @@ def _use_times(value: Value, lives: Lifetimes) -> Iterator[int]:
             assert isinstance(user, Node)
             scanned = user.op == "Scan" and use.index >= len(user.inputs) - scan_count(user)
             yield lives.leave[user] if scanned else lives.time[user]
+            if squeezes_output(user):
+                yield lives.end
         elif use.kind == "capture":
             assert isinstance(user, Region) and user.node is not None
             yield lives.time[user.node]

@@ -272,10 +272,21 @@ class PlannedState:
 
 @dataclass(frozen=True)
 class PlannedOutput:
-    """A graph output: its value, and the `output` buffer in which it is computed, -1 when it is copied out."""
+    """A graph output.
+
+    Attributes:
+        value: what is handed out.
+        buffer: the `output` buffer in which it is computed, -1 when it is copied out.
+        squeezed: it is handed out without its axes of size 1.
+    """
 
     value: int
     buffer: int = -1
+    squeezed: bool = False
+
+    def handed(self, array: Any) -> Any:
+        """The value as the caller gets it."""
+        return array.reshape([n for n in array.shape if n != 1]) if self.squeezed else array
 
 
 @dataclass(frozen=True)
@@ -346,7 +357,12 @@ class ExecutionPlan:
     @property
     def output_types(self) -> list[Type]:
         """Types of the graph's outputs."""
-        return [self.values[output.value].type for output in self.outputs]
+        found: list[Type] = []
+        for output in self.outputs:
+            type = self.values[output.value].type
+            squeezed = output.squeezed and isinstance(type, TensorType)
+            found.append(TensorType(type.dtype, None) if squeezed else type)  # type: ignore[union-attr]
+        return found
 
     def all_steps(self) -> Iterator[Step]:
         """Every step, those of branches and bodies after their If or Loop."""

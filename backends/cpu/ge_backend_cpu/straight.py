@@ -173,6 +173,7 @@ class StraightPlan:
             for i, state in enumerate(plan.states)
             if state.write >= 0 and not state.in_place
         ]
+        self._squeezed = [i for i, o in enumerate(plan.outputs) if o.squeezed]
         self._damages = any(state.in_place for state in plan.states)
         self._dtypes = [_tensor(plan, o.value).dtype.numpy for o in plan.outputs]
         self.bound = _Externals(plan, places)
@@ -231,7 +232,7 @@ class StraightPlan:
         kept = self.bound.fill(context.bases, inputs, outputs, states)
         try:
             run_table(context, table)
-            if self._readers or self._writes:
+            if self._readers or self._writes or self._squeezed:
                 self._finish(_Call(placement, context.arena, inputs, outputs, states))
         except BaseException as error:
             if self._damages:
@@ -259,11 +260,14 @@ class StraightPlan:
         return found
 
     def _small_outputs(self, placement: Placement) -> list[tuple[tuple[int, ...], np.dtype]] | None:
-        """Shapes and element types where all outputs are computed in the caller's memory and are small."""
+        """Shapes and element types where all outputs are computed in the caller's memory, and handed out, as they are,
+        and are small."""
         found = []
         for output, dtype in zip(self.plan.outputs, self._dtypes, strict=True):
             shape = placement.shapes[output.value]
-            if shape is None or output.buffer < 0 or math.prod(shape) * dtype.itemsize >= ALIGNED_FROM:
+            if shape is None or output.buffer < 0 or output.squeezed:
+                return None
+            if math.prod(shape) * dtype.itemsize >= ALIGNED_FROM:
                 return None
             found.append((shape, dtype))
         return found
@@ -281,6 +285,8 @@ class StraightPlan:
                 )
         for name, value in values:
             call.states[name].set(value)
+        for i in self._squeezed:
+            call.outputs[i] = self.plan.outputs[i].handed(call.outputs[i])
 
     def _reader(self, value: int) -> Reader:
         """A function that copies a value's logical array."""

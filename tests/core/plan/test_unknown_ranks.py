@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,36 @@ def test_what_reads_a_value_of_unknown_rank_runs(n: int) -> None:
     assert shape.tolist() == list(want.shape)
     assert model.plan is not None
     assert any(isinstance(step, HostStep) for step in model.plan.all_steps())
+
+
+def handed_out() -> Graph:
+    """Squeezes that outputs alone read: of a value that is an output too, of one that a later step could write over,
+    of an input, and twice."""
+    graph = Graph("handed")
+    b = Builder(graph)
+    x = b.input("x", "float32", (symbol("n"), 1, 3))
+    own, inner = b.Exp(x), b.Relu(x)
+    narrow = b.Squeeze(inner)
+    later = b.Neg(b.Sub(inner, 1.0))
+    b.outputs(own, b.Squeeze(own), narrow, later, b.Squeeze(x), narrow)
+    return graph
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_a_squeeze_that_outputs_alone_read_needs_no_step(tmp_path: Path, memory: bool) -> None:
+    model = ge_core.compile(handed_out(), target="reference", optimize="default" if memory else "none")
+    assert model.plan is not None
+    assert not any(isinstance(step, HostStep) for step in model.plan.all_steps())
+    assert [isinstance(t, TensorType) and t.shape is None for t in model.plan.output_types].count(True) == 4
+    model.save(tmp_path / "handed.om")
+    for run in (model, ge_core.load(tmp_path / "handed.om")):
+        for n in (1, 2, 5):
+            x = RNG.standard_normal((n, 1, 3)).astype(np.float32)
+            kept = np.maximum(x, 0)
+            want = [np.exp(x), np.exp(x).squeeze(), kept.squeeze(), 1 - kept, x.squeeze(), kept.squeeze()]
+            for found, wanted in zip(run(x), want, strict=True):
+                assert found.shape == wanted.shape
+                np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 def test_a_rank_on_which_branches_differ() -> None:
