@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ge_core.backend import PlannedBackend, planned
+from ge_core.collector import paused
 from ge_core.compiler import (
     CORE_OPTIONS,
     CompileRequest,
@@ -80,7 +81,8 @@ def compile(
         BackendError: the target cannot compile it.
         PluginError: a plugin is missing or broken.
     """
-    wanted = _Wanted.of(model, framework, target, optimize, precision, options)
+    with paused():
+        wanted = _Wanted.of(model, framework, target, optimize, precision, options)
     watch = Stopwatch()
     imported = _import(model, inputs, kwargs, dynamic_shapes, wanted, watch)
     return compile_sources({MAIN: imported}, wanted.request, watch)
@@ -187,9 +189,10 @@ def load(
         OfflineModelError: no offline model, damaged, or from a later version.
         PluginError: the target's backend is not installed; says the pip line.
     """
-    from ge_core.model_store import load_model
+    with paused():
+        from ge_core.model_store import load_model
 
-    return load_model(path, target=target, trusted=trust, rebuild=rebuild)
+        return load_model(path, target=target, trusted=trust, rebuild=rebuild)
 
 
 def verify(

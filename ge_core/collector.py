@@ -1,4 +1,4 @@
-"""Pauses Python's cycle collector while graphs are built and rewritten.
+"""Pauses Python's cycle collector while graphs are built, opened and rewritten.
 
 Every full collection walks all nodes and values of the graph, which lie in cycles and are alive anyway: with the
 collector on, the time of a pass over twice the nodes is more than twice.

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from ge_core.backend import Backend, Precision, Problem, TargetInfo, planned, problems_error
+from ge_core.collector import paused
 from ge_core.device_contract import Prepares, TakesImages
 from ge_core.errors import GeError, InputError, OptionError
 from ge_core.image_input import prepend_images
@@ -170,7 +171,7 @@ def compile_entries(
     place: model_cache.Lookup | None = None
     kept: Path | None = None
     if model_cache.serves(request):
-        with watch.phase("look up"):
+        with paused(), watch.phase("look up"):
             place = model_cache.lookup(sources, request)
             kept = place.path() if place is not None and place.is_hopeful else None
             known = None if kept is None else _kept(kept, sources, request, watch)
@@ -227,6 +228,7 @@ def compile_entries(
                         request.precision,
                         source.example,
                         gears,
+                        begins=True,
                     ),
                     context,
                 )

@@ -10,19 +10,20 @@ Each part is a protocol of its own; the core asks with isinstance, and no target
 | Emulates | `ge verify` |
 | TakesImages | the option `preprocess`, with which a model takes images as they come |
 | Prepares | every compilation, when it begins |
+| BeginsEarly | every compilation for a planned target, when its implementations are chosen |
 | KeepsModels | every compilation: whole models in the user's cache |
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ge_core.backend import Artifact, Options
+    from ge_core.backend import Artifact, Implementation, Options
     from ge_core.ir.graph import Graph
 
 
@@ -126,6 +127,15 @@ class Prepares(Protocol):
 
 
 @runtime_checkable
+class BeginsEarly(Protocol):
+    """Begins aside with what chosen implementations need, while the core orders and places them."""
+
+    def chosen(self, implementations: Iterable[Implementation], target: str, options: Options) -> None:
+        """These were chosen, of one entry; the compilation may still fail, or never come to `build`."""
+        ...
+
+
+@runtime_checkable
 class KeepsModels(Protocol):
     """Compiles so that equal requests give equal models, which may then come from the cache (`ge_core.model_cache`)."""
 
@@ -143,6 +153,7 @@ class KeepsModels(Protocol):
 
 
 __all__ = [
+    "BeginsEarly",
     "ChecksFiles",
     "Describes",
     "Emulates",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ge_core.backend import Options, PlannedBackend, Precision, TargetInfo
 from ge_core.collector import paused
+from ge_core.device_contract import BeginsEarly
 from ge_core.errors import PlanError
 from ge_core.ir.dims import Symbol
 from ge_core.ir.graph import Graph, Node
@@ -55,6 +56,7 @@ class PlanRequest:
         switches: which of fusion, select, measure, reorder and memory are on; see `ge_core.passes.base`.
         example: symbol values that figures are given for; unknown ones get a value within their bounds.
         gears: see `ge_core.plan.gears`; figures are given for the largest ones.
+        begins: whether the plan is to be built, so that the backend is told at once what was chosen (`BeginsEarly`).
     """
 
     backend: PlannedBackend
@@ -64,6 +66,7 @@ class PlanRequest:
     precision: Precision = "balanced"
     example: Mapping[str, int] = field(default_factory=dict)
     gears: Gears = field(default_factory=dict)
+    begins: bool = False
 
     @property
     def info(self) -> TargetInfo:
@@ -100,6 +103,8 @@ def _build(graph: Graph, request: PlanRequest, ctx: PassContext | None) -> tuple
     report.selection = selector.run(graph)
     report.conversions = insert_conversions(graph, report.selection)
     _implement_conversions(report, request)
+    if request.begins and isinstance(request.backend, BeginsEarly):
+        request.backend.chosen(report.selection.chosen.values(), request.target, request.options)
     if "reorder" in request.switches:
         reorder(graph, report.selection.chosen)
     return _smallest(graph, request, report), report

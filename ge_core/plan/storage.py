@@ -164,8 +164,11 @@ def _copy(target: np.ndarray, source: np.ndarray) -> None:
         return
     share = -(-len(target) // threads)
     parts = [slice(start, start + share) for start in range(0, len(target), share)]
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        list(pool.map(lambda part: _copy_part(target[part], source[part]), parts))
+    try:
+        with ThreadPoolExecutor(max_workers=threads) as pool:
+            list(pool.map(lambda part: _copy_part(target[part], source[part]), parts))
+    except RuntimeError:  # the interpreter is about to end, and begins with no more threads
+        _copy_part(target, source)
 
 
 def _copy_part(target: np.ndarray, source: np.ndarray) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from ge_backend_cpu import implementations
+from ge_backend_cpu.early import Early
 from ge_backend_cpu.isa import Isa, host, processor, supported_platform, wanted
 from ge_backend_cpu.kernel import Kernel
 from ge_backend_cpu.outlook import Outlook
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 TARGET = "cpu"
+_LOADING = tuple(f"ge_backend_cpu.{name}" for name in ("executable", "image", "team", "weights"))
 
 
 class CpuBackend:
@@ -29,6 +32,7 @@ class CpuBackend:
 
     kind: Literal["planned"] = "planned"
     _outlook = Outlook()
+    _early = Early()
 
     def targets(self) -> Sequence[TargetInfo]:
         reason = supported_platform()
@@ -69,9 +73,19 @@ class CpuBackend:
         """Start the compiling processes where the kernels are not likely to be in the cache."""
         from ge_backend_cpu.compile import start_workers, worker_count
 
+        self._early.forget()
         workers = worker_count(options.get("workers"))
         if workers and not self._outlook.is_known(graphs, _cache(options)):
             start_workers(workers)
+
+    def chosen(self, implementations: Iterable[Implementation], target: str, options: Options) -> None:
+        """Begin with the kernels (`ge_core.device_contract.BeginsEarly`)."""
+        from ge_backend_cpu.compile import worker_count
+
+        launches = [launch for i in implementations for launch in i.data.get("launches", ())]
+        kernels = [Kernel(launch["family"], launch["parameters"]) for launch in launches]
+        workers = worker_count(options.get("workers"))
+        self._early.begin(kernels, wanted(options.get("isa")), workers, _cache(options))
 
     def stamp(self, target: str, options: Options) -> str | None:
         """See `ge_core.device_contract.KeepsModels`."""
@@ -90,7 +104,8 @@ class CpuBackend:
         """See `ge_core.device_contract.KeepsModels` and `ge_backend_cpu.fingerprint`."""
         from ge_backend_cpu.fingerprint import fingerprint
 
-        return fingerprint(secret, data)
+        # what a compiled model is loaded with comes next
+        return fingerprint(secret, data, _import_loading)
 
     def passes(self, target: str, options: Options) -> Sequence[Any]:
         # they need the generators, which a model from a file does without
@@ -136,9 +151,7 @@ class CpuBackend:
     def build(
         self, entries: Mapping[str, ExecutionPlan] | Mapping[str, Graph], target: str, options: Options
     ) -> Artifact:
-        from concurrent.futures import ThreadPoolExecutor
-
-        from ge_backend_cpu.compile import compiled, worker_count
+        from ge_backend_cpu.compile import worker_count
         from ge_backend_cpu.image import joined, pack_image
         from ge_backend_cpu.weights import pack_weights
 
@@ -149,12 +162,17 @@ class CpuBackend:
             artifact.graphs[name], artifact.plans[name] = plan.graph, plan
         kernels, levels = plan_kernels(artifact.plans.values()), wanted(options.get("isa"))
         workers, cache = worker_count(options.get("workers")), _cache(options)
-        with ThreadPoolExecutor(max_workers=1) as aside:
-            # the worker processes compile while the weights are packed here
-            coming = [aside.submit(compiled, kernels, isa, workers=workers, cache=cache) for isa in levels]
+        coming = self._early.take(levels, workers, cache)
+        for one in coming:
+            one.add(kernels)
+        try:  # the worker processes compile while the weights are packed here
             artifact.metadata["prepared"] = pack_weights(artifact.plans, bool(options.get("share_weights")))
-            for isa, codes in zip(levels, coming, strict=True):
-                artifact.items[f"kernels/{isa}"] = pack_image(str(isa), joined(codes.result().values()))
+            for one in coming:
+                code = joined(one.codes(kernels).values())
+                artifact.items[f"kernels/{one.isa}"] = pack_image(str(one.isa), code)
+        finally:
+            for one in coming:
+                one.close()
         artifact.metadata["isa"] = [str(isa) for isa in levels]
         self._outlook.remember(cache)
         return artifact
@@ -190,6 +208,11 @@ def plan_kernels(plans: Iterable[ExecutionPlan]) -> list[Kernel]:
             if isinstance(step, (KernelStep, CopyStep)):
                 found.update((launch.kernel, None) for launch in launches_of(plan, step, symbols))
     return list(found)
+
+
+def _import_loading() -> None:
+    for name in _LOADING:
+        import_module(name)
 
 
 def best_level(artifact: Artifact) -> Isa:

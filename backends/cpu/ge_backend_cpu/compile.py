@@ -1,182 +1,25 @@
-"""Compiles the kernels of a model: each once, in worker processes, with the user's cache.
-
-llvmlite holds a lock while it compiles, so that threads gain nothing, and a crash inside LLVM must not take the
-user's process with it.
-"""
+"""Compiles the kernels of a model: each once, in worker processes, with the user's cache."""
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import json
 import os
-import queue
 import struct
-import subprocess
 import sys
-import threading
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import IO
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 
+from ge_backend_cpu import workers as processes
 from ge_backend_cpu.cache import Cache, generator_version
 from ge_backend_cpu.elf import Code
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel
-from ge_backend_cpu.worker import read_frame, write_frame
+from ge_backend_cpu.workers import close_workers
 from ge_core.errors import BackendError
 
-_PROGRAM = """
-import gc, sys, types
-gc.disable()
-sys.path[:] = {path!r}
-package = types.ModuleType("ge_backend_cpu")
-package.__path__ = [{folder!r}]
-sys.modules["ge_backend_cpu"] = package
-from ge_backend_cpu.worker import main
-main()
-"""
-"""A worker generates code and nothing else: the package's own module would bring the plugin host with it."""
 _LARGE = ("contract.winograd", "contract.attention", "contract.cells", "contract.product", "contract.depthwise")
 """Families whose kernels take longest, which are begun first: else one of them is left to one process at the end."""
-
-
-class WorkerDied(BackendError):
-    """A worker process ended in the middle of a kernel."""
-
-
-class Worker:
-    """One compiling process."""
-
-    def __init__(self) -> None:
-        program = _PROGRAM.format(path=sys.path, folder=os.path.dirname(__file__))
-        self._process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._lock = threading.Lock()
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def compile(self, kernel: Kernel, isa: Isa) -> Code:
-        """The code of a kernel.
-
-        Raises:
-            BackendError: the generator refused or failed; WorkerDied: the process ended.
-        """
-        with self._lock:
-            requests, answers = self._pipes()
-            try:
-                write_frame(
-                    requests,  # type: ignore[arg-type]
-                    {"family": kernel.family, "parameters": kernel.parameters, "isa": str(isa)},
-                )
-                frame = read_frame(answers)  # type: ignore[arg-type]
-            except OSError as error:
-                raise self._died(kernel) from error
-        if frame is None:
-            raise self._died(kernel)
-        answer, data = frame
-        if "error" in answer:
-            raise BackendError(
-                f"compiling a kernel of the family {kernel.family!r} failed: {answer['error']}",
-                details=answer["details"],
-            )
-        return Code(answer["symbols"], data, answer["alignment"])
-
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        return self._process.stdin, self._process.stdout
-
-    def _died(self, kernel: Kernel) -> WorkerDied:
-        status = self._process.wait()
-        return WorkerDied(
-            f"LLVM ended (status {status}) while it compiled a kernel of the family {kernel.family!r}",
-            details=[kernel.text[:300]],
-            fix="this is a fault of ge or LLVM: please report it with the model",
-        )
-
-    def close(self) -> None:
-        """Let the process end."""
-        for pipe in self._pipes():
-            try:
-                pipe.close()
-            except OSError:
-                continue
-        self._process.wait()
-
-
-class Workers:
-    """The compiling processes of this one; started when they are needed, kept for the next model."""
-
-    def __init__(self) -> None:
-        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        self._owner = os.getpid()
-
-    def compile(self, kernels: Sequence[Kernel], isa: Isa, count: int) -> list[Code]:
-        """The codes of some kernels, by `count` processes."""
-        order = sorted(range(len(kernels)), key=lambda i: _rank(kernels[i]))
-        with ThreadPoolExecutor(max_workers=count) as pool:
-            made = dict(zip(order, pool.map(lambda i: self._one(kernels[i], isa), order), strict=True))
-        return [made[i] for i in range(len(kernels))]
-
-    def start(self, count: int) -> None:
-        """Have so many processes, which make themselves ready while this one does something else."""
-        for _ in range(count - self._idle.qsize()):
-            self._idle.put(Worker())
-
-    def _one(self, kernel: Kernel, isa: Isa) -> Code:
-        try:
-            return self._ask(self._take(), kernel, isa)
-        except WorkerDied:
-            # it may have gone for lack of work, or been killed: only a kernel that ends two processes is to blame
-            return self._ask(Worker(), kernel, isa)
-
-    def _ask(self, worker: Worker, kernel: Kernel, isa: Isa) -> Code:
-        try:
-            return worker.compile(kernel, isa)
-        finally:
-            if worker.alive:
-                self._idle.put(worker)
-
-    def _take(self) -> Worker:
-        while True:
-            try:
-                worker = self._idle.get_nowait()
-            except queue.Empty:
-                return Worker()
-            if worker.alive:
-                return worker
-            worker.close()
-
-    def close(self) -> None:
-        """Let all idle processes end."""
-        while True:
-            try:
-                self._idle.get_nowait().close()
-            except queue.Empty:
-                return
-
-
-_workers = Workers()
-
-
-def _rank(kernel: Kernel) -> int:
-    return _LARGE.index(kernel.family) if kernel.family in _LARGE else len(_LARGE)
-
-
-def close_workers() -> None:
-    """Let the compiling processes that are idle end, and wait for it."""
-    _workers.close()
-
-
-def _forget() -> None:
-    """A forked child must not talk to its parent's workers."""
-    global _workers
-    _workers = Workers()
-
-
-atexit.register(close_workers)
-os.register_at_fork(after_in_child=_forget)
 
 
 def worker_count(option: object = None) -> int:
@@ -197,9 +40,73 @@ def worker_count(option: object = None) -> int:
     return count
 
 
-def start_workers(workers: int) -> None:
+def start_workers(count: int) -> None:
     """Have so many compiling processes at hand: starting one takes as long as the passes over a graph."""
-    _workers.start(workers)
+    processes.workers.start(count)
+
+
+class Coming:
+    """Kernels that are being compiled for an instruction set, while their caller does something else.
+
+    Args:
+        workers: processes; 0 compiles in this one, when the codes are asked for.
+        cache: None uses none.
+    """
+
+    def __init__(self, isa: Isa, workers: int, cache: Cache | None) -> None:
+        self.isa, self.workers, self.cache = isa, workers, cache
+        self._pool = ThreadPoolExecutor(max_workers=workers) if workers else None
+        self._codes: dict[str, Code] = {}
+        self._begun: dict[str, Future[Code]] = {}
+
+    def add(self, kernels: Iterable[Kernel]) -> None:
+        """Begin with those that are new."""
+        wanted = {k.symbol: k for k in kernels if k.symbol not in self._codes and k.symbol not in self._begun}
+        for kernel in sorted(wanted.values(), key=_rank):
+            code = None if self.cache is None else _decoded(self.cache.get(_key(kernel, self.isa)))
+            if code is not None and kernel.symbol in code.symbols:
+                self._codes[kernel.symbol] = code
+            elif self._pool is not None:
+                self._begun[kernel.symbol] = self._pool.submit(self._made, kernel)
+
+    def codes(self, kernels: Iterable[Kernel]) -> dict[str, Code]:
+        """The code of each distinct kernel by its symbol; ends all that is left to do.
+
+        Raises:
+            BackendError: a generator failed; the error names its family.
+        """
+        wanted = {kernel.symbol: kernel for kernel in kernels}
+        self.add(wanted.values())
+        try:
+            return {symbol: self._code(kernel) for symbol, kernel in wanted.items()}
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Begin with no more."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _code(self, kernel: Kernel) -> Code:
+        if kernel.symbol not in self._codes:
+            begun = self._begun.get(kernel.symbol)
+            self._codes[kernel.symbol] = self._made(kernel) if begun is None else begun.result()
+        return self._codes[kernel.symbol]
+
+    def _made(self, kernel: Kernel) -> Code:
+        if self.workers:
+            code = processes.workers.compile(kernel, self.isa)
+        else:
+            from ge_backend_cpu.generate import generate
+
+            code = generate(kernel, self.isa)
+        if self.cache is not None:
+            self.cache.put(_key(kernel, self.isa), _encoded(code))
+        return code
+
+
+def _rank(kernel: Kernel) -> int:
+    return _LARGE.index(kernel.family) if kernel.family in _LARGE else len(_LARGE)
 
 
 def compiled(
@@ -214,29 +121,7 @@ def compiled(
     Raises:
         BackendError: a generator failed; the error names its family.
     """
-    wanted = {kernel.symbol: kernel for kernel in kernels}
-    found: dict[str, Code] = {}
-    if cache is not None:
-        for symbol, kernel in wanted.items():
-            code = _decoded(cache.get(_key(kernel, isa)))
-            if code is not None and symbol in code.symbols:
-                found[symbol] = code
-    missing = [kernel for symbol, kernel in wanted.items() if symbol not in found]
-    for kernel, code in zip(missing, _compile(missing, isa, worker_count(workers)), strict=True):
-        found[kernel.symbol] = code
-        if cache is not None:
-            cache.put(_key(kernel, isa), _encoded(code))
-    return found
-
-
-def _compile(kernels: Sequence[Kernel], isa: Isa, workers: int) -> list[Code]:
-    if not kernels:
-        return []
-    if workers:
-        return _workers.compile(kernels, isa, min(workers, len(kernels)))
-    from ge_backend_cpu.generate import generate
-
-    return [generate(kernel, isa) for kernel in kernels]
+    return Coming(isa, worker_count(workers), cache).codes(kernels)
 
 
 def _key(kernel: Kernel, isa: Isa) -> str:
@@ -255,3 +140,6 @@ def _decoded(data: bytes | None) -> Code | None:
     (size,) = struct.unpack_from("<I", data)
     head = json.loads(data[4 : 4 + size])
     return Code(head["symbols"], data[4 + size :], head["alignment"])
+
+
+__all__ = ["Coming", "close_workers", "compiled", "start_workers", "worker_count"]

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.ir as ir
-
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.splat import constant
 from ge_core.errors import BackendError
 from ge_core.ir.dtype import DType
@@ -31,7 +30,7 @@ _SMALL: dict[str, tuple[int, int]] = {
 """Mantissa bits and exponent bias of floats below 16 bits."""
 
 
-def stored_type(dtype: DType) -> ir.Type:
+def stored_type(dtype: DType) -> Any:
     """The LLVM type of one element in memory; i8 for types smaller than a byte.
 
     Raises:
@@ -46,7 +45,7 @@ def stored_type(dtype: DType) -> ir.Type:
     return ir.IntType(max(dtype.bits, 8))
 
 
-def compute_type(dtype: DType) -> ir.Type:
+def compute_type(dtype: DType) -> Any:
     """The LLVM type in which one element is computed with."""
     if dtype.kind == "bool":
         return I1

@@ -6,13 +6,11 @@ instruction set's lanes.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-import llvmlite.ir as ir
-
 from ge_backend_cpu import convert
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.integers import I64, Int, Integers, Truth, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import OK
@@ -22,13 +20,7 @@ from ge_core.ir.dtype import DType
 I1, I8, I16, I32 = (ir.IntType(n) for n in (1, 8, 16, 32))
 HALF, FLOAT, DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 POINTER = ir.PointerType()
-
-
-def _reads(instruction: Value) -> Iterable[Value]:
-    """The values that an instruction reads."""
-    if isinstance(instruction, ir.PhiInstr):
-        return [value for value, _ in instruction.incomings]
-    return list(instruction.operands)
+_MANGLED: dict[ir.Type, str] = {HALF: "f16", FLOAT: "f32", DOUBLE: "f64", POINTER: "p0"}
 
 
 def new_module(isa: Isa, name: str = "kernels") -> ir.Module:
@@ -54,7 +46,7 @@ def mangled(type: ir.Type) -> str:
         return f"v{type.count}{mangled(type.element)}"
     if isinstance(type, ir.IntType):
         return f"i{type.width}"
-    return {ir.HalfType: "f16", ir.FloatType: "f32", ir.DoubleType: "f64", ir.PointerType: "p0"}[type.__class__]
+    return _MANGLED[type]
 
 
 class Loop:
@@ -82,7 +74,7 @@ class Function(Integers):
         params: names of the launch's own integers, in order.
 
     Attributes:
-        b: the llvmlite IRBuilder.
+        b: the builder of instructions.
         operands: pointers to the operands' first bytes.
         params: the launch's integers by name.
         lo, hi: the range of work items, i64.
@@ -95,10 +87,11 @@ class Function(Integers):
         self.function = ir.Function(module, kind, symbol)
         self.function.attributes.add("nounwind")
         # else LLVM would turn loops into calls of memset and memcpy, which the kernel's object does not have
-        set.add(self.function.attributes, '"no-builtins"')
+        self.function.attributes.add('"no-builtins"')
         self._entry = self.function.append_basic_block("entry")
         self._first = self.function.append_basic_block("begin")
-        super().__init__(ir.IRBuilder(self._entry))
+        super().__init__(ir.Builder(self._entry))
+        self._intrinsics: dict[tuple[object, ...], ir.Function] = {}
         words, bases, self.lo, self.hi = self.function.args
         words.add_attribute("noalias")
         bases.add_attribute("noalias")
@@ -106,13 +99,11 @@ class Function(Integers):
         for k in range(operands):
             base = self.b.load(self._at(bases, self._word(words, 2 * k), POINTER), typ=POINTER)
             self.operands.append(self.b.gep(base, [self._word(words, 2 * k + 1)], source_etype=I8))
-        self.params: dict[str, Value] = {
-            name: self._word(words, 2 * operands + i, name) for i, name in enumerate(params)
-        }
+        self.params: dict[str, Value] = {name: self._word(words, 2 * operands + i) for i, name in enumerate(params)}
         self.b.position_at_end(self._first)
 
-    def _word(self, words: Value, index: int, name: str = "") -> Value:
-        return self.b.load(self._at(words, ir.Constant(I64, index), I64), typ=I64, name=name)
+    def _word(self, words: Value, index: int) -> Value:
+        return self.b.load(self._at(words, ir.Constant(I64, index), I64), typ=I64)
 
     def _at(self, base: Value, index: Value, element: ir.Type) -> Value:
         return self.b.gep(base, [index], source_etype=element)
@@ -126,20 +117,10 @@ class Function(Integers):
 
     def _leave_out_unused(self) -> None:
         """Remove sums and products that only addresses were made of (see `at`)."""
-        # by identity: a constant's hash is that of its text
-        uses = Counter(
-            id(operand)
-            for block in self.function.blocks
-            for instruction in block.instructions
-            for operand in _reads(instruction)
-        )
-        unused = set()
-        for value in reversed(self._linear):
-            if not uses[id(value)]:
-                unused.add(value)
-                uses.subtract(map(id, value.operands))
-        for block in self.function.blocks:
-            block.instructions = [i for i in block.instructions if i not in unused]
+        for value, (_, source, _) in reversed(self._linear.items()):
+            if not value.uses:
+                value.lines[value.place] = ""
+                source.uses -= 1
 
     # Control
 
@@ -243,16 +224,11 @@ class Function(Integers):
     def scratch(self, nbytes: int, alignment: int = 64) -> Value:
         """A pointer to bytes on the stack; keep it to a few pages, threads may have small stacks."""
         with self.b.goto_block(self._entry):
-            array = self.b.alloca(ir.ArrayType(I8, nbytes))
-        array.align, array.type = alignment, POINTER  # elements of any type are stored there
-        return array
+            return self.b.alloca(ir.ArrayType(I8, nbytes), align=alignment)
 
     def prefetch(self, pointer: Value, locality: int = 3, write: bool = False) -> None:
         """Ask for the cache line of an address; locality 3 is the first level."""
-        name = "llvm.prefetch.p0"
-        function = self.module.globals.get(name) or ir.Function(
-            self.module, ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32]), name
-        )
+        function = self.module.declared("llvm.prefetch.p0", ir.VoidType(), [POINTER, I32, I32, I32])
         words = [ir.Constant(I32, n) for n in (int(write), locality, 1)]
         self.b.call(function, [pointer, *words])
 
@@ -308,10 +284,7 @@ class Function(Integers):
     def _masked(self, name: str, returns: ir.Type, arguments: list[Value], place: int, align: int) -> Value:
         """Call a masked intrinsic, whose alignment is an argument at `place` (older LLVM's form, still read)."""
         arguments = [*arguments[:place], ir.Constant(I32, align), *arguments[place:]]
-        function = self.module.globals.get(name) or ir.Function(
-            self.module, ir.FunctionType(returns, [a.type for a in arguments]), name
-        )
-        return self.b.call(function, arguments)
+        return self.b.call(self.module.declared(name, returns, [a.type for a in arguments]), arguments)
 
     def gather(self, pointer: Value, indices: Sequence[Int], dtype: DType) -> Value:
         """The elements at some indices, one load each."""
@@ -339,7 +312,7 @@ class Function(Integers):
     def store_packed(self, values: Sequence[Value], pointer: Value, byte: Int, dtype: DType) -> None:
         """Write 8 / bits scalars of a type smaller than a byte as one byte, the first in its low bits."""
         assert dtype.bits < 8 and len(values) == 8 // dtype.bits
-        whole = ir.Constant(I8, 0)
+        whole: Value = ir.Constant(I8, 0)
         for k, value in enumerate(values):
             raw = self.b.and_(convert.narrow(self, value, dtype), ir.Constant(I8, (1 << dtype.bits) - 1))
             whole = self.b.or_(whole, self.b.shl(raw, ir.Constant(I8, k * dtype.bits)))
@@ -360,7 +333,7 @@ class Function(Integers):
 
     def pack(self, values: Sequence[Value]) -> Value:
         """A vector of scalars."""
-        whole = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+        whole: Value = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
         for k, value in enumerate(values):
             whole = self.b.insert_element(whole, value, ir.Constant(I32, k))
         return whole
@@ -399,10 +372,14 @@ class Function(Integers):
 
     def intrinsic(self, name: str, *arguments: Value, returns: ir.Type | None = None, suffix: str = "") -> Value:
         """Call `llvm.<name>.<type of the first argument>`; it returns that type unless told."""
-        full = f"llvm.{name}.{suffix or mangled(arguments[0].type)}"
-        kind = ir.FunctionType(arguments[0].type if returns is None else returns, [a.type for a in arguments])
-        function = self.module.globals.get(full) or ir.Function(self.module, kind, full)
-        return self.b.call(function, list(arguments))
+        kind = arguments[0].type
+        key = name, kind, returns, suffix
+        function = self._intrinsics.get(key)
+        if function is None:
+            full = f"llvm.{name}.{suffix or mangled(kind)}"
+            function = self.module.declared(full, returns or kind, [a.type for a in arguments])
+            self._intrinsics[key] = function
+        return self.b.call(function, arguments)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         """a * b + c, rounded once."""

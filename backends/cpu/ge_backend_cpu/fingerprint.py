@@ -16,7 +16,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import struct
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -29,23 +30,35 @@ from ge_core.plan.aligned import aligned_bytes
 
 BLOCK = 8192
 PASSES = 4
-_SYMBOL = "ge_fingerprint1"
+_SYMBOL = "ge_fingerprint"
 
 _SOURCE = """
 target triple = "<triple>"
 
-; blocks of data to PASSES sums each
-define void @<symbol>(ptr %data, i64 %blocks, ptr %key, ptr %out) {
+; rows of data, number of blocks, and where PASSES sums of each go
+define void @<symbol>(ptr %rows, i64 %count, ptr %key) {
 start:
+  br label %row
+row:
+  %r = phi i64 [0, %start], [%r.next, %next]
+  %row.p = getelementptr [3 x i64], ptr %rows, i64 %r
+  %left = icmp slt i64 %r, %count
+  br i1 %left, label %begin, label %end
+begin:
+  %data = load ptr, ptr %row.p
+  %blocks.p = getelementptr i64, ptr %row.p, i64 1
+  %blocks = load i64, ptr %blocks.p
+  %out.p = getelementptr i64, ptr %row.p, i64 2
+  %out = load ptr, ptr %out.p
   br label %block
 block:
-  %b = phi i64 [0, %start], [%b.next, %done]
+  %b = phi i64 [0, %begin], [%b.next, %done]
   %from = mul i64 %b, <block>
   %to = mul i64 %b, <sums>
   %m = getelementptr i8, ptr %data, i64 %from
   %o = getelementptr i8, ptr %out, i64 %to
   %more = icmp slt i64 %b, %blocks
-  br i1 %more, label %vector, label %end
+  br i1 %more, label %vector, label %next
 vector:
   %at = phi i64 [0, %block], [%at.next, %vector]
 <accumulators>
@@ -60,6 +73,9 @@ done:
 <results>
   %b.next = add i64 %b, 1
   br label %block
+next:
+  %r.next = add i64 %r, 1
+  br label %row
 end:
   ret void
 }
@@ -102,19 +118,36 @@ def source(isa: Isa) -> str:
     return text
 
 
-def fingerprint(secret: bytes, data: Sequence[np.ndarray]) -> bytes:
-    """See `ge_core.device_contract.KeepsModels.fingerprint`; the bound is about 2^-128."""
-    key, sums_of = _key(secret), _native()
+def fingerprint(secret: bytes, data: Sequence[np.ndarray], meanwhile: Callable[[], None] | None = None) -> bytes:
+    """See `ge_core.device_contract.KeepsModels.fingerprint`; the bound is about 2^-128.
+
+    Args:
+        meanwhile: called while the data are read, without holding it up.
+    """
+    key, native, blocks = _key(secret), _native(), [-(-len(array) // BLOCK) for array in data]
+    sums = np.empty(sum(blocks) * PASSES, np.int64)
+    rows: list[tuple[int, int, int]] = []
+    at, filled = sums.ctypes.data, []
+    for array in data:
+        whole, rest = divmod(len(array), BLOCK)
+        rows.append((array.ctypes.data, whole, at))
+        at += whole * PASSES * 8
+        if rest:
+            filled.append(np.zeros(BLOCK, np.uint8))
+            filled[-1][:rest] = array[whole * BLOCK :]
+            rows.append((filled[-1].ctypes.data, 1, at))
+            at += PASSES * 8
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    aside = threading.Thread(target=native, args=(table, key))
+    if meanwhile is not None:
+        aside.start()
+        meanwhile()
+        aside.join()
+    else:
+        native(table, key)
     digest = hashlib.blake2b(digest_size=32, key=secret)
     digest.update(struct.pack(f"<{len(data) + 1}q", len(data), *(len(array) for array in data)))
-    for array in data:
-        blocks, rest = divmod(len(array), BLOCK)
-        if blocks:
-            digest.update(sums_of(array, blocks, key).data)
-        if rest:
-            last = np.zeros(BLOCK, np.uint8)
-            last[:rest] = array[blocks * BLOCK :]
-            digest.update(sums_of(last, 1, key).data)
+    digest.update(sums.data)
     return digest.digest()
 
 
@@ -128,17 +161,15 @@ def _key(secret: bytes) -> np.ndarray:
 
 
 class _Native:
-    """The kernel as a function of arrays."""
+    """The kernel as a function of the table of rows, which is an array of its words."""
 
     def __init__(self, code: Code) -> None:
         self._code = Mapped(code)
         pointer = ctypes.c_void_p
-        self._run = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer, pointer)(self._code.address(_SYMBOL))
+        self._run = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer)(self._code.address(_SYMBOL))
 
-    def __call__(self, data: np.ndarray, blocks: int, key: np.ndarray) -> np.ndarray:
-        out = np.empty(blocks * PASSES, np.int64)
-        self._run(data.ctypes.data, blocks, key.ctypes.data, out.ctypes.data)
-        return out
+    def __call__(self, table: np.ndarray, key: np.ndarray) -> None:
+        self._run(table.ctypes.data, len(table), key.ctypes.data)
 
 
 @lru_cache(maxsize=1)

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-import llvmlite.ir as ir
+from ge_backend_cpu import llvm_ir as ir
 
 I64 = ir.IntType(64)
 
 Value: TypeAlias = Any
-"""An llvmlite value."""
+"""A value of LLVM (`llvm_ir.Value`)."""
 Int: TypeAlias = Any
 """A Python int, or an i64 value."""
 Truth: TypeAlias = Any
@@ -31,10 +31,10 @@ class Integers:
     """Arithmetic where a builder stands.
 
     Attributes:
-        b: the llvmlite IRBuilder.
+        b: the builder of instructions.
     """
 
-    def __init__(self, b: ir.IRBuilder) -> None:
+    def __init__(self, b: ir.Builder) -> None:
         self.b = b
         self._made: dict[tuple[Any, ...], Value] = {}
         self._place: Value = None

@@ -36,7 +36,7 @@ SIZE_OUT_OF_BOUND = 3
 CHECK_FAILED = 4
 
 Emit: TypeAlias = Callable[[Any, str, Mapping[str, Any], Any], None]
-"""`emit(module: llvmlite.ir.Module, symbol, parameters, isa: Isa)` adds the function `symbol` to the module."""
+"""`emit(module: llvm_ir.Module, symbol, parameters, isa: Isa)` adds the function `symbol` to the module."""
 
 _FAMILIES: dict[str, Emit] = {}
 _LEAN: set[str] = set()

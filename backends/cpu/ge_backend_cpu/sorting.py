@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import llvmlite.ir as ir
-
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import I32, Function, constant
 from ge_backend_cpu.integers import I64, Int, Value
 from ge_backend_cpu.isa import Isa

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
-import llvmlite.binding as llvm
-import llvmlite.ir as ir
+from ge_backend_cpu import llvm_ir as ir
 
 SHORT_FROM = 19
 """The first LLVM that reads `splat (float 1.0)`."""
 
-_short = llvm.llvm_version_info[0] >= SHORT_FROM
-_made: dict[tuple[str, str], ir.Constant] = {}
-
-
-class Splat(ir.Constant):
-    """A vector constant with equal elements."""
-
-    def _get_reference(self) -> str:
-        return f"splat ({self.constant[0]})"
+_made: dict[tuple[ir.Type, str], ir.Constant] = {}
 
 
 def constant(type: ir.Type, value: float | int) -> Any:
     """A constant of a scalar type, or the same one in every element of a vector type."""
+    key = (type, repr(value))  # 0.0 and -0.0, 1 and 1.0 are equal, their texts are not
+    found = _made.get(key)
+    if found is None:
+        found = _made[key] = _constant(type, value)
+    return found
+
+
+def _constant(type: ir.Type, value: float | int) -> ir.Constant:
     if not isinstance(type, ir.VectorType):
         return ir.Constant(type, value)
-    if not _short:
+    if not _reads_short():
         return ir.Constant(type, [value] * type.count)
-    key = (str(type), repr(value))  # 0.0 and -0.0, 1 and 1.0 are equal, their texts are not
-    if key not in _made:
-        _made[key] = Splat(type, [value] * type.count)
-    return _made[key]
+    one = ir.Constant(type.element, value)
+    return ir.Constant.written(type, f"splat ({type.element} {one.ref})", [value] * type.count)
+
+
+@lru_cache(maxsize=1)
+def _reads_short() -> bool:
+    import llvmlite.binding as llvm
+
+    return bool(llvm.llvm_version_info[0] >= SHORT_FROM)

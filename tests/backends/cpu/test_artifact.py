@@ -14,9 +14,7 @@ import pytest
 
 import ge_core
 from ge_backend_cpu.backend import CpuBackend, best_level
-from ge_backend_cpu.elf import Code
 from ge_backend_cpu.isa import Isa, host
-from ge_backend_cpu.kernel import Kernel
 from ge_core import trust
 from ge_core.backend import Implementation, Options, Storage
 from ge_core.errors import BackendError, GeError
@@ -88,6 +86,10 @@ def test_constants_are_kept_as_kernels_read_them() -> None:
     assert np.array_equal(run.run([given], StateStore())[0], -(given + w))
 
 
+def fail(*_: object) -> None:
+    raise AssertionError("nothing is to be compiled")
+
+
 @pytest.mark.usefixtures("vehicle")
 def test_files_run_where_they_were_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = model()
@@ -97,10 +99,7 @@ def test_files_run_where_they_were_made(tmp_path: Path, monkeypatch: pytest.Monk
     path = tmp_path / "m.om"
     compiled.save(path)
 
-    def fail(*_: object) -> None:
-        raise AssertionError("nothing is to be compiled")
-
-    monkeypatch.setattr("ge_backend_cpu.compile._compile", fail)
+    monkeypatch.setattr("ge_backend_cpu.compile.Coming._made", fail)
     monkeypatch.setattr("ge_backend_cpu.weights.made", fail)
     loaded = ge_core.load(path)
     assert loaded.report.notices == []
@@ -126,12 +125,7 @@ def test_files_of_others_are_compiled_again(tmp_path: Path, monkeypatch: pytest.
     for found in (loaded, trusted, reference):
         assert all(np.allclose(a, b, atol=1e-5) for a, b in zip(found(*inputs), want, strict=True))
     with monkeypatch.context() as once:
-
-        def nothing(kernels: Sequence[Kernel], *_: object) -> list[Code]:
-            assert not kernels  # they were compiled here before
-            return []
-
-        once.setattr("ge_backend_cpu.compile._compile", nothing)
+        once.setattr("ge_backend_cpu.compile.Coming._made", fail)  # they were compiled here before
         again = ge_core.load(path)
         assert "not trusted" in str(again.report.notices)
         assert all(np.array_equal(a, b) for a, b in zip(again(*inputs), loaded(*inputs), strict=True))

@@ -171,8 +171,7 @@ def test_images_tell_damage() -> None:
 
 def test_no_loop_becomes_a_library_call() -> None:
     """LLVM would turn this loop into memset, which the object does not have."""
-    import llvmlite.ir as ir
-
+    from ge_backend_cpu import llvm_ir as ir
     from ge_backend_cpu.emit import Function, new_module
     from ge_core.ir.dtype import DType
 

@@ -14,12 +14,13 @@ import pytest
 import ge_backend_cpu.cache as caches
 import ge_core
 from ge_backend_cpu.cache import Cache
-from ge_backend_cpu.compile import Worker, Workers, compiled, worker_count
+from ge_backend_cpu.compile import Coming, compiled, worker_count
 from ge_backend_cpu.elf import Code
 from ge_backend_cpu.generate import generate
 from ge_backend_cpu.isa import Isa, host
 from ge_backend_cpu.kernel import Kernel
 from ge_backend_cpu.moves import COPY
+from ge_backend_cpu.workers import Worker, Workers, started
 from ge_core.errors import BackendError
 from ge_core.ir import Builder, Graph
 
@@ -74,27 +75,49 @@ def test_errors_in_a_worker_name_the_family() -> None:
 
 def test_a_worker_that_went_away_is_replaced() -> None:
     workers = Workers()
-    worker = Worker()
-    worker._process.kill()
+    (worker,) = started(1)
+    worker.origin.process.kill()
     workers._idle.put(worker)
-    assert workers.compile([COPY], host(), 1)[0].symbols
+    assert workers.compile(COPY, host()).symbols
     workers.close()
 
 
+def test_workers_that_begin_as_one_process_end_apart() -> None:
+    first, second = started(2)
+    assert first.compile(COPY, host()) == second.compile(COPY, host())
+    process = first.origin.process
+    first.close()
+    assert process.poll() is None and second.alive
+    assert second.compile(COPY, host()).symbols
+    second.close()
+    assert process.returncode == 0 and not second.alive
+
+
+def test_a_worker_outlives_the_one_it_began_with() -> None:
+    first, second = started(2)
+    assert second.compile(COPY, host()).symbols
+    first.origin.process.kill()
+    assert second.compile(COPY, host()).symbols
+    for worker in (first, second):
+        worker.close()
+    assert first.origin.process.returncode == -signal.SIGKILL
+
+
 def test_a_kernel_that_ends_the_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    workers, started = Workers(), []
-    original = Worker.__init__
+    workers, tried = Workers(), []
 
-    def start(self: Worker) -> None:
-        original(self)
-        started.append(self)
-        os.kill(self._process.pid, signal.SIGSTOP)  # the request is written, the answer never comes
-        self._process.kill()
+    def stopped(count: int) -> list[Worker]:
+        (worker,) = started(count)
+        process = worker.origin.process
+        tried.append(worker)
+        os.kill(process.pid, signal.SIGSTOP)  # the request is written, the answer never comes
+        process.kill()
+        return [worker]
 
-    monkeypatch.setattr(Worker, "__init__", start)
+    monkeypatch.setattr("ge_backend_cpu.workers.started", stopped)
     with pytest.raises(BackendError, match=r"status -9.*'moves\.copy'"):
-        workers.compile([COPY], host(), 1)
-    assert len(started) == 2
+        workers.compile(COPY, host())
+    assert len(tried) == 2
 
 
 def test_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,24 +186,55 @@ def test_a_folder_that_refuses_new_files_is_no_error(tmp_path: Path, monkeypatch
     assert entries(tmp_path) == []
 
 
+def test_kernels_are_begun_before_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def make(self: Workers, kernel: Kernel, isa: Isa) -> Code:
+        made.append(kernel.symbol)
+        return generate(kernel, isa)
+
+    monkeypatch.setattr(Workers, "compile", make)
+    early, late = kernels(2)
+    coming = Coming(host(), 1, None)
+    coming.add([early, early])
+    coming._begun[early.symbol].result()
+    assert made == [early.symbol]
+    assert list(coming.codes([late, early])) == [late.symbol, early.symbol]
+    assert made == [early.symbol, late.symbol]
+
+
+def test_a_model_begins_its_kernels_when_they_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(Coming, "add", lambda self, kernels: order.append("kernels"))
+    monkeypatch.setattr("ge_core.plan.build.plan_selected", lambda *rest: order.append("memory") or 1 / 0)
+    graph = Graph()
+    b = Builder(graph)
+    b.outputs(b.Neg(b.input("x", "float32", (5,))))
+    with pytest.raises(ZeroDivisionError):
+        ge_core.compile(graph, target="cpu", options={"cache": False, "workers": 0})
+    assert order == ["kernels", "memory"]
+    order.clear()
+    with pytest.raises(ZeroDivisionError):
+        ge_core.coverage(graph, target="cpu")
+    assert order == ["memory"]
+
+
 def test_processes_start_before_there_is_work() -> None:
     workers = Workers()
     workers.start(2)
     assert workers._idle.qsize() == 2
     workers.start(2)
     assert workers._idle.qsize() == 2
-    assert workers.compile([COPY], host(), 1)[0].symbols
+    assert workers.compile(COPY, host()).symbols
     workers.close()
 
 
 @pytest.mark.parametrize("known", [False, True])
 def test_processes_start_for_models_that_are_new(known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[int] = []
+    begun: list[int] = []
     monkeypatch.setenv("GE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("ge_backend_cpu.compile.start_workers", started.append)
-    monkeypatch.setattr(
-        "ge_backend_cpu.compile._compile", lambda kernels, isa, workers: [generate(k, isa) for k in kernels]
-    )
+    monkeypatch.setattr("ge_backend_cpu.compile.start_workers", begun.append)
+    monkeypatch.setattr(Workers, "compile", lambda self, kernel, isa: generate(kernel, isa))
 
     def compile_one(size: int) -> None:
         graph = Graph()
@@ -190,7 +244,7 @@ def test_processes_start_for_models_that_are_new(known: bool, tmp_path: Path, mo
 
     compile_one(5)
     compile_one(5 if known else 6)
-    assert started == ([3] if known else [3, 3])
+    assert begun == ([3] if known else [3, 3])
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path, counted: list[Kernel]) -> None:

@@ -29,7 +29,7 @@ def emit(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> N
 
     def check(condition: Any, status: int) -> None:
         word = f.b.bitcast(condition, f.b.trunc(f.i(0), _bits(f.lanes)).type)
-        f.fail(f.b.icmp_unsigned("!=", word, word.type(0)), status)
+        f.fail(f.b.icmp_unsigned("!=", word, f.b.trunc(f.i(0), word.type)), status)
 
     primitives = Primitives(f, check)
     result = DType.of("bool") if name in TESTS else kind
@@ -40,7 +40,7 @@ def emit(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> N
 
 
 def _bits(lanes: int) -> Any:
-    import llvmlite.ir as ir
+    from ge_backend_cpu import llvm_ir as ir
 
     return ir.IntType(lanes)
 

@@ -79,3 +79,17 @@ def test_large_matrices_are_copied_in_parts(turned: bool, monkeypatch: pytest.Mo
             want = wide.reshape(shape[0], -1, 16).transpose(1, 0, 2)
             assert data.tobytes() == want.tobytes()
             assert np.array_equal(place.load(data, shape), array)
+
+
+def test_copying_needs_no_threads_when_the_interpreter_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr("ge_core.plan.storage._LARGE", 1)
+    monkeypatch.setattr("ge_core.plan.storage.processors", lambda: 3)
+    monkeypatch.setattr("ge_core.plan.storage.ThreadPoolExecutor.map", refuse)
+    place = codec(DType.of("int8"), Layout((1, 0)))
+    data = aligned_bytes(place.nbytes((5, 7)))
+    array = np.arange(35, dtype=np.int8).reshape(5, 7)
+    place.store(data, (5, 7), array)
+    assert data.tobytes() == array.T.tobytes()

@@ -108,9 +108,4 @@ def _madd(f: Function, x: Any, y: Any, width: int) -> Any:
 
 def _intrinsic(f: Function, name: str, returns: Any, *arguments: Any) -> Any:
     """Call an intrinsic of one instruction set, whose name has no types."""
-    import llvmlite.ir as ir
-
-    function = f.module.globals.get(name) or ir.Function(
-        f.module, ir.FunctionType(returns, [a.type for a in arguments]), name
-    )
-    return f.b.call(function, list(arguments))
+    return f.b.call(f.module.declared(name, returns, [a.type for a in arguments]), arguments)

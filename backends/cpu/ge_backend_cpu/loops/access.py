@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import llvmlite.ir as ir
-
 from ge_backend_cpu import convert
-from ge_backend_cpu.emit import I1, I32, POINTER, Function, constant, mangled, vector, width_of
+from ge_backend_cpu import llvm_ir as ir
+from ge_backend_cpu.emit import I1, I32, Function, constant, mangled, vector, width_of
 from ge_backend_cpu.integers import Int, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.loops import reducing, staging
@@ -145,9 +144,7 @@ class Access:
         return self.f.shuffle(value, value, range(self.width - 1, -1, -1))
 
     def _pointers(self, pointer: Value, lanes: Value, dtype: DType) -> Value:
-        found = self.b.gep(pointer, [lanes], source_etype=convert.stored_type(dtype))
-        found.type = ir.VectorType(POINTER, self.width)
-        return found
+        return self.b.gep(pointer, [lanes], source_etype=convert.stored_type(dtype))
 
     def _all_lanes(self) -> Value:
         return constant(ir.VectorType(I1, self.width), 1)
@@ -226,11 +223,7 @@ class Access:
         self._intrinsic(f"llvm.masked.store.{mangled(raw.type)}.p0", ir.VoidType(), arguments)
 
     def _intrinsic(self, name: str, returns: ir.Type, arguments: Sequence[Value]) -> Value:
-        module = self.f.module
-        known = module.globals.get(name)
-        if known is None:
-            known = ir.Function(module, ir.FunctionType(returns, [a.type for a in arguments]), name)
-        return self.b.call(known, list(arguments))
+        return self.b.call(self.f.module.declared(name, returns, [a.type for a in arguments]), arguments)
 
     def _stage(self, stage: Stage) -> None:
         """Fill a local buffer and let its pointer stand for the whole operand: the block begins inside of it."""

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import llvmlite.ir as ir
-
 from ge_backend_cpu import convert
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import constant, width_of
 from ge_backend_cpu.integers import I64, Int, Value
 from ge_backend_cpu.isa import Isa

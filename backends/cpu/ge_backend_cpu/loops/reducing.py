@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import llvmlite.ir as ir
-
 from ge_backend_cpu import convert
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import Function, constant, vector
 from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.vmath import Primitives

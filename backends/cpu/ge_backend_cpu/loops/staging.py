@@ -7,10 +7,10 @@ computes with it then reads rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import llvmlite.ir as ir
+from typing import Any
 
 from ge_backend_cpu import convert
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import I32, Function, constant, mangled, vector
 from ge_backend_cpu.integers import Int, Value
 from ge_core.ir.dtype import DType
@@ -56,14 +56,11 @@ def load_tile(
                 f.b.store(line, f.at(target, at, dtype), align=dtype.bits // 8)
 
 
-def _part(f: Function, pointer: Value, raw: ir.Type, count: Int, dtype: DType) -> Value:
+def _part(f: Function, pointer: Value, raw: Any, count: Int, dtype: DType) -> Value:
     """The first `count` elements, zeros in the other lanes."""
     name = f"llvm.masked.load.{mangled(raw)}.p0"
     arguments = [pointer, ir.Constant(I32, dtype.bits // 8), f.first_lanes(count, raw.count), constant(raw, 0)]
-    known = f.module.globals.get(name)
-    if known is None:
-        known = ir.Function(f.module, ir.FunctionType(raw, [a.type for a in arguments]), name)
-    return f.b.call(known, arguments)
+    return f.b.call(f.module.declared(name, raw, [a.type for a in arguments]), arguments)
 
 
 def transposed(f: Function, lines: Sequence[Value]) -> list[Value]:

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import llvmlite.ir as ir
-
 from ge_backend_cpu import convert
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import Function, width_of
 from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.isa import Isa

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import llvmlite.ir as ir
-
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import I1, I32, Function, constant, vector
 from ge_backend_cpu.integers import I64, Value
 
@@ -171,7 +170,7 @@ class Kit:
 
 
 def float_constant(element: ir.Type, value: float) -> Any:
-    """A number that llvmlite can write for the type: rounded to float32 where that is the type."""
+    """A number of the type: rounded to float32 where that is the type."""
     import numpy as np
 
     return float(np.float32(value)) if isinstance(element, ir.FloatType) else float(value)

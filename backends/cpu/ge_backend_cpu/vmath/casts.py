@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import llvmlite.ir as ir
-
 from ge_backend_cpu import convert
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import DOUBLE, FLOAT, I8, I32, Function, constant, mangled, vector, width_of
 from ge_backend_cpu.integers import Value
 from ge_core.ir.dtype import DType

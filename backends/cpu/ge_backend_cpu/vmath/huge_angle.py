@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import llvmlite.ir as ir
-
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import DOUBLE, I32, Function
 from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.vmath.coefficients import TWO_OVER_PI
@@ -64,7 +63,7 @@ def _function(f: Function) -> ir.Function:
     words = ir.GlobalVariable(f.module, ir.ArrayType(I64, len(TWO_OVER_PI)), "two_over_pi")
     words.linkage, words.global_constant = "internal", True
     words.initializer = ir.Constant(words.value_type, [ir.Constant(I64, w) for w in TWO_OVER_PI])
-    b = ir.IRBuilder(function.append_basic_block("entry"))
+    b = ir.Builder(function.append_basic_block("entry"))
     (x,) = function.args
     one = ir.Constant(I64, 1)
     bits = b.bitcast(x, I64)
@@ -82,7 +81,7 @@ def _function(f: Function) -> ir.Function:
         b.load(b.gep(words, [b.add(word, ir.Constant(I64, k))], source_etype=I64), typ=I64, align=8) for k in range(4)
     ]
     name = "llvm.fshl.i64"
-    turn = f.module.globals.get(name) or ir.Function(f.module, ir.FunctionType(I64, [I64] * 3), name)
+    turn = f.module.declared(name, I64, [I64] * 3)
     high, middle, low = (b.call(turn, [loaded[k], loaded[k + 1], shift]) for k in range(3))
     wide = b.zext(mantissa, I128)
     sixty_four = ir.Constant(I128, 64)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import llvmlite.ir as ir
-
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import DOUBLE, FLOAT, I32, Function, constant, vector, width_of
 from ge_backend_cpu.integers import Value
 

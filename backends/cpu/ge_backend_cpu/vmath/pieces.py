@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import llvmlite.ir as ir
-
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import FLOAT, I32, constant, vector
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import coefficients as table

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 
-import llvmlite.ir as ir
-
+from ge_backend_cpu import llvm_ir as ir
 from ge_backend_cpu.emit import FLOAT, I32, Function, constant, vector
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import coefficients as table
