@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from ge_core.structure import Slot
 if TYPE_CHECKING:
     from ge_core.plan.plan import ExecutionPlan
     from ge_core.plan.profile import StepTime
-    from ge_core.plugins import Plugin
+    from ge_core.plugins import Plugin, PluginHost
 
     Owner: TypeAlias = tuple[Plugin, object]
 
@@ -207,6 +208,23 @@ class Entry:
                 return None
         return args
 
+    def owned(self, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[np.ndarray], Owner] | None:
+        """The arrays of tensors of one framework, and whose they are, where these arrays would be `plain`."""
+        wanted = self._plain
+        if kwargs or not wanted or len(args) != len(wanted):
+            return None
+        first = args[0]
+        plugin = _plugins().tensor_owner(first)
+        if plugin is None:
+            return None
+        found = []
+        for tensor, (dtype, rank) in zip(args, wanted, strict=True):
+            array = plugin.tensor_to_numpy(tensor) if type(tensor) is type(first) else None
+            if array is None or array.dtype != dtype or array.ndim != rank or not array.flags.c_contiguous:
+                return None
+            found.append(array)
+        return found, (plugin, first)
+
     def arrays(self, leaves: Sequence[object]) -> tuple[list[Any], Owner | None]:
         """The call's tensors as C-contiguous arrays, checked, and whose tensors they were."""
         found: list[Any] = []
@@ -277,7 +295,7 @@ class Session:
         owner: Owner | None = None
         arrays = entry.plain(args, kwargs)
         if arrays is None:
-            arrays, owner = entry.arrays(entry.signature.flatten(args, kwargs))
+            arrays, owner = entry.owned(args, kwargs) or entry.arrays(entry.signature.flatten(args, kwargs))
         try:
             outputs = None if owner is None or entry.direct is None else entry.direct(arrays)
             if outputs is None:
@@ -393,10 +411,16 @@ def _to_array(leaf: object, owner: Owner | None, declared: TensorType) -> tuple[
         return (np.asarray(leaf).astype(declared.dtype.numpy), None) if declared.rank == 0 else (None, None)
     if owner is not None and type(leaf) is type(owner[1]):
         return owner[0].tensor_to_numpy(leaf), None
+    plugin = _plugins().tensor_owner(leaf)
+    return (None, None) if plugin is None else (plugin.tensor_to_numpy(leaf), (plugin, leaf))
+
+
+@cache
+def _plugins() -> PluginHost:
+    """The plugins, found when the first tensor of a framework comes."""
     from ge_core.plugins import host
 
-    plugin = host().tensor_owner(leaf)
-    return (None, None) if plugin is None else (plugin.tensor_to_numpy(leaf), (plugin, leaf))
+    return host()
 
 
 def _checked(name: str, declared: TensorType, array: np.ndarray) -> np.ndarray:

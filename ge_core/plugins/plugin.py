@@ -136,14 +136,14 @@ class Plugin:
             self._call(hook, **arguments)
 
     def _call(self, hook: str, **arguments: object) -> object:
-        if hook not in self.hooks:
+        alone = self._alone.get(hook)
+        if alone is None and hook not in self.hooks:
             raise PluginError(
                 f"the {self.source.kind} {self.name!r} has no {hook}",
                 where=f"{self.source.distribution} {self.source.version}",
                 fix=f"pip install -U {self.source.distribution}",
             )
-        started = time.perf_counter()
-        alone = self._alone.get(hook)
+        started = time.perf_counter() if self._trace else 0.0
         try:
             if alone is None:
                 result = getattr(self._manager.hook, hook)(**arguments)

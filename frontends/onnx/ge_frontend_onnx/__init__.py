@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from ge_core.plugins import Evidence, ImportedModel, PluginInfo, claimed_by_catalogue, hookimpl
 
@@ -46,18 +47,23 @@ def ge_import_model(
     return import_model(model, inputs, kwargs, dynamic_shapes, options)
 
 
+@cache
+def _tensors() -> Any:
+    """The conversions, found once: every call of a model needs them."""
+    from . import tensors
+
+    return tensors
+
+
 @hookimpl
 def ge_tensor_to_numpy(tensor: object) -> np.ndarray | None:
-    from .tensors import to_numpy
-
-    return to_numpy(tensor)
+    array: np.ndarray | None = _tensors().to_numpy(tensor)
+    return array
 
 
 @hookimpl
 def ge_tensor_from_numpy(array: np.ndarray, like: object) -> object:
-    from .tensors import from_numpy
-
-    return from_numpy(array, like)
+    return _tensors().from_numpy(array, like)
 
 
 @hookimpl

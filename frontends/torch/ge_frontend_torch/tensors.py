@@ -8,6 +8,7 @@ cannot exist before torch.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -24,6 +25,17 @@ _AS_INTEGER = (
     ("float8_e5m2fnuz", np.dtype(ml_dtypes.float8_e5m2fnuz), "uint8"),
     ("float8_e8m0fnu", np.dtype(ml_dtypes.float8_e8m0fnu), "uint8"),
 )
+_SHARED = {
+    np.dtype(name) for name in ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
+}
+"""numpy's types that torch shares as they are."""
+
+
+@lru_cache(maxsize=1)
+def _shared_types() -> frozenset[Any]:
+    import torch
+
+    return frozenset(getattr(torch, dtype.name) for dtype in _SHARED)
 
 
 def to_numpy(tensor: object) -> np.ndarray | None:
@@ -37,6 +49,11 @@ def to_numpy(tensor: object) -> np.ndarray | None:
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor):
         return None
+    if type(tensor) is torch.Tensor and tensor.dtype in _shared_types():
+        try:
+            return tensor.numpy()  # torch refuses what has no dense values of its own on the CPU
+        except (RuntimeError, TypeError):
+            pass
     _check_readable(torch, tensor)
     plain: Any = tensor.detach().cpu().resolve_neg()
     for name, dtype, carrier in _AS_INTEGER:
@@ -55,6 +72,8 @@ def from_numpy(array: np.ndarray, like: object) -> object:
     """
     import torch
 
+    if isinstance(like, torch.Tensor) and like.is_cpu and array.dtype in _SHARED and array.flags.carray:
+        return torch.from_numpy(array)
     shared: np.ndarray = array if _torch_takes(array) else np.array(array, array.dtype.newbyteorder("="), order="C")
     tensor = None
     for name, dtype, carrier in _AS_INTEGER:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from ge_core.errors import ModelImportError
+import ge_core
+from ge_core.errors import InputError, ModelImportError
 from ge_core.plugins import host
 
 
@@ -60,3 +61,52 @@ def test_the_original_of_a_program_and_of_nothing_callable():
     assert torch.equal(plugin.run_original(program, [torch.ones(1, 2)], {}), module(torch.ones(1, 2)))
     with pytest.raises(ModelImportError, match="torch cannot call an object of type int"):
         plugin.run_original(3, [], {})
+
+
+def form_of(kind: str, tensor: torch.Tensor) -> torch.Tensor:
+    """The same values as a tensor that is not an ordinary one."""
+    if kind == "parameter":
+        return torch.nn.Parameter(tensor)
+    if kind == "with gradient":
+        return tensor.clone().requires_grad_()
+    if kind == "negative view":
+        return torch._neg_view(-tensor)
+    if kind == "strided":
+        return tensor.T.contiguous().T
+    return tensor.expand(2, *tensor.shape)[0]
+
+
+@pytest.mark.parametrize("kind", ["parameter", "with gradient", "negative view", "strided", "expanded"])
+def test_a_model_takes_tensors_of_every_form(kind):
+    x = torch.arange(6.0).reshape(2, 3) - 2
+    model = ge_core.compile(torch.nn.ReLU(), [x])
+    found = model(form_of(kind, x))
+    assert type(found) is torch.Tensor and not found.requires_grad and torch.equal(found, x.relu())
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (torch.ones(2, 3, device="meta"), "no values"),
+        (torch.ones(2, 3).to_sparse(), "is sparse"),
+        (torch.ones(2, 3, dtype=torch.complex64), "is complex"),
+        (torch.ones(2, 3, dtype=torch.float64), "element type float64"),
+        (torch.ones(2), "rank 1"),
+        (torch.ones(2, 4), "4"),
+    ],
+)
+def test_a_model_refuses_other_tensors(bad, told):
+    model = ge_core.compile(torch.nn.ReLU(), [torch.ones(2, 3)])
+    with pytest.raises(InputError, match=told):
+        model(bad)
+
+
+def test_arrays_and_tensors_may_be_mixed():
+    class Sum(torch.nn.Module):
+        def forward(self, a, b):
+            return a + b
+
+    x = torch.arange(3.0)
+    model = ge_core.compile(Sum(), [x, x])
+    assert torch.equal(model(x, x.numpy()), x + x)
+    assert np.array_equal(model(x.numpy(), x.numpy()), (x + x).numpy())

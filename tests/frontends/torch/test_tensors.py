@@ -60,11 +60,12 @@ def test_strides_are_kept():
     np.testing.assert_array_equal(array.astype(np.float32), tensor.float().numpy())
 
 
-def test_what_torch_cannot_share_is_copied():
+@pytest.mark.parametrize("like", [None, torch.ones(1)], ids=["no tensor", "a tensor"])
+def test_what_torch_cannot_share_is_copied(like):
     frozen = np.arange(3.0)
     frozen.flags.writeable = False
     for array in (frozen, np.arange(3.0)[::-1], np.arange(3, dtype=">i4"), np.broadcast_to(np.float32(1), (2, 2))):
-        tensor = from_numpy(array, None)
+        tensor = from_numpy(array, like)
         np.testing.assert_array_equal(tensor.numpy(), array)
         tensor.zero_()
     assert frozen[2] == 2
