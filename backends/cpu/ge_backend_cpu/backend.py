@@ -109,9 +109,12 @@ class CpuBackend:
 
     def passes(self, target: str, options: Options) -> Sequence[Any]:
         # they need the generators, which a model from a file does without
+        from ge_backend_cpu.contract.dot import has_dots
         from ge_backend_cpu.expand import registry as expansions
+        from ge_backend_cpu.expand.carried import CarryBytes
         from ge_backend_cpu.expand.quantised import IntegerProducts
         from ge_backend_cpu.expand.unread import LeaveOutUnread
+        from ge_backend_cpu.expand.unsigned import UnsignedActivations
         from ge_core.passes.legalise import ExpandComposites
 
         isa = wanted(options.get("isa"))[0]
@@ -121,7 +124,9 @@ class CpuBackend:
 
         return [
             ExpandComposites(lambda node: has_kernel(node) or _reduces_late(node)),
-            IntegerProducts(),
+            CarryBytes(),
+            *([UnsignedActivations()] if has_dots(isa) else []),
+            IntegerProducts(has_dots(isa)),
             ExpandComposites(lambda node: not expansions.applies(node) or has_kernel(node), expansions.rule),
             LeaveOutUnread(),
         ]
@@ -131,9 +136,10 @@ class CpuBackend:
 
     def may_merge(self, parts: tuple[Group, Group], together: Group) -> bool | Refusal:
         """See `ge_core.backend.Merges`."""
+        from ge_backend_cpu.contract.site import may_merge as dequantises
         from ge_backend_cpu.groups import may_merge
 
-        return may_merge(parts, together)
+        return dequantises(parts) or may_merge(parts, together)
 
     def implementations(self, node: Node, target: str, options: Options) -> Sequence[Implementation]:
         if not _tensors_alone(node):

@@ -98,7 +98,7 @@ LEVELS: dict[str, Isa] = {
 _RANK: dict[str, int] = {"x86-64-v3": 3, "x86-64-v4": 4, "aarch64": 8}
 EXTRAS: dict[str, tuple[str, ...]] = {
     "x86-64-v3": ("avxvnni",),
-    "x86-64-v4": ("avx512vnni", "avx512bf16"),
+    "x86-64-v4": ("avx512vnni", "avx512bf16", "amx-int8"),
     "aarch64": ("dotprod",),
 }
 """Features of which generators make use when the object need not run on every machine of the level."""
@@ -109,8 +109,8 @@ _NEEDS: dict[str, tuple[str, ...]] = {
 }
 
 _WORDS = {
-    "abm": "lzcnt", "asimddp": "dotprod", "avx512_bf16": "avx512bf16", "avx512_vnni": "avx512vnni",
-    "avx_vnni": "avxvnni", "bmi1": "bmi",
+    "abm": "lzcnt", "amx_int8": "amx-int8", "asimddp": "dotprod", "avx512_bf16": "avx512bf16",
+    "avx512_vnni": "avx512vnni", "avx_vnni": "avxvnni", "bmi1": "bmi",
 }  # fmt: skip
 """Linux's names of features where they differ from LLVM's."""
 
@@ -132,7 +132,23 @@ def host() -> Isa:
             fix="use target='reference'",
         )
     level = "x86-64-v4" if set(_NEEDS["x86-64-v4"]) <= features else "x86-64-v3"
+    if "amx-int8" in features and not _tiles_allowed():
+        features = features - {"amx-int8"}
     return replace(LEVELS[level], extras=frozenset(features & set(EXTRAS[level])))
+
+
+def _tiles_allowed() -> bool:
+    """Ask the system for the tile registers, for this process and all its threads; whether it gave them.
+
+    Their state is larger than what signal handlers' stacks had to hold before, which is why Linux wants to be asked.
+    """
+    import ctypes
+
+    arch_prctl, request, tiles = 158, 0x1023, 18
+    try:
+        return ctypes.CDLL(None).syscall(*map(ctypes.c_long, (arch_prctl, request, tiles))) == 0
+    except (OSError, AttributeError):
+        return False
 
 
 def _features() -> set[str]:

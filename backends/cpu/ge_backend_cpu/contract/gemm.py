@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ge_backend_cpu.contract.arithmetic import QUADS
 from ge_backend_cpu.contract.finish import Finish, tile
 from ge_backend_cpu.contract.micro import Run, balanced, fetched_bytes, tile_at
 from ge_backend_cpu.contract.product import FAMILY, MOST_ROWS, Product
+from ge_backend_cpu.contract.span import uses_tiles
 from ge_backend_cpu.contract.tile import LINE, PANEL, Shape, shapes
 from ge_backend_cpu.contract.walk import Row, at_tap, over_taps, rows_of
-from ge_backend_cpu.emit import Function
+from ge_backend_cpu.emit import I32, Function, constant
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import family
@@ -25,8 +27,12 @@ from ge_core.ir.dtype import DType, uint8
 
 @family(FAMILY, lean=True)
 def emit_product(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa) -> None:
-    """Operands: A, panels, zeros if bounded, sides of the epilogue, outputs."""
-    _Emitter(module, symbol, Product.from_json(parameters), isa).kernel()
+    """Operands: A, panels, zero point of A if it is read, zeros if bounded, sides of the epilogue, outputs."""
+    from ge_backend_cpu.contract.tiles import TileEmitter
+
+    product = Product.from_json(parameters)
+    kind = TileEmitter if uses_tiles(product, isa) else Emitter
+    kind(module, symbol, product, isa).kernel()
 
 
 @dataclass(frozen=True)
@@ -54,22 +60,27 @@ class _Part:
         return replace(self, waiting=f.at(self.waiting, f.mul(number, size), element))
 
 
-class _Emitter:
+class Emitter:
+    """The loops of one product. What is read of A and the panels, and how it is summed, others may replace."""
+
     def __init__(self, module: Any, symbol: str, product: Product, isa: Isa) -> None:
         self.product, self.sums = product, product.sums
         self.width = self.sums.width(isa)
         sides, outputs = len(product.epilogue.sides), len(product.epilogue.outputs)
-        first = 3 if product.bounded else 2
+        first = 2 + product.reads_zero + product.bounded
         self.f = Function(module, symbol, isa, first + sides + outputs, product.names())
         self.a, self.b = self.f.operands[:2]
-        self.zeros = self.f.operands[2] if product.bounded else None
+        self.zeros = self.f.operands[first - 1] if product.bounded else None
         self.sides, self.outputs = self.f.operands[first : first + sides], self.f.operands[first + sides :]
         self.b_type = product.stored[1]
         self.run = Run(self.sums, self.width, *product.stored, product.even)
+        self.head = PANEL if product.arithmetic == QUADS else 0
         self.shapes = shapes(isa, self.width, product.rows, product.panels)
 
     def kernel(self) -> None:
+        """Emit the whole kernel."""
         f, p = self.f, self.f.params
+        self.begin()
 
         def items(at: Value) -> Sequence[Value]:
             batch = f.div(at, p["parts"])
@@ -79,7 +90,36 @@ class _Emitter:
             return [f.add(at, f.sub(stop, start))]
 
         f.repeat([f.lo], lambda at: f.lt(at, f.hi), items)
+        self.end()
         f.finish()
+
+    def begin(self) -> None:
+        """What the kernel does before all work."""
+        self.offset = self._offset()
+
+    def end(self) -> None:
+        """What it does after all work."""
+
+    def _offset(self) -> Value | None:
+        """Minus the zero point of A as it is multiplied, in every lane; None for 0."""
+        f, zero = self.f, self.product.zero
+        if zero == "none":
+            return None
+        number: Value = constant(I32, 0)
+        if self.product.reads_zero:
+            raw = f.load(f.operands[2], 0, DType.of(zero))
+            number = f.b.zext(raw, I32) if zero == "uint8" else f.b.sext(raw, I32)
+        if zero in ("int8", "offset"):
+            number = f.b.add(number, constant(I32, 128))
+        return f.splat(f.b.sub(constant(I32, 0), number), self.width)
+
+    def initial(self, heads: Sequence[Value]) -> list[Value]:
+        """What the sums of a row begin with, by vector. Args: heads: first lines of the panels."""
+        f = self.f
+        if self.offset is None:
+            return [self.sums.zero(self.width)] * (len(heads) * PANEL // self.width)
+        lines = [f.load(head, at, self.b_type, self.width) for head in heads for at in range(0, PANEL, self.width)]
+        return [f.b.mul(line, self.offset) for line in lines]
 
     def _batch(self, number: Value, start: Value, stop: Value) -> None:
         """The items of one batch: rows or panels [start, stop)."""
@@ -106,12 +146,12 @@ class _Emitter:
         def either(rows: Value, columns: Value) -> Value:
             return f.b.select(by_rows, f.i(rows), f.i(columns))
 
-        self._rows(
+        self.rows(
             either(start, 0), either(f.minimum(stop, p["m"]), p["m"]),
             either(0, start), either(panels, f.minimum(stop, panels)),
         )  # fmt: skip
 
-    def _rows(self, start: Value, stop: Value, first: Value, last: Value) -> None:
+    def rows(self, start: Value, stop: Value, first: Value, last: Value) -> None:
         """Blocks of nearly equal height, at most one and a half times as high as they are meant to be."""
         f, block = self.f, self.f.params["block"]
         rows = f.sub(stop, start)
@@ -132,11 +172,11 @@ class _Emitter:
     def _tiles(self, shape: Shape, start: Value, stop: Value, panel: Value) -> None:
         """Some panels for some rows; a deep run in parts, whose sums wait in memory for the next part."""
         f, p = self.f, self.f.params
-        lines = self._panel_elements()
-        panels = [f.at(self.b_start, f.mul(f.add(panel, i), lines), self.b_type) for i in range(shape.panels + 1)]
-        following = panels.pop()
+        heads = [self.panel(f.add(panel, i)) for i in range(shape.panels + 1)]
+        following = heads.pop()
+        panels = [f.at(head, self.head, self.b_type) for head in heads]
         if not self.product.deep:
-            self._part(shape, start, stop, panel, panels, following, None)
+            self._part(shape, start, stop, panel, heads, panels, following, None)
             return
         waiting = self._waiting(shape)
 
@@ -147,7 +187,7 @@ class _Emitter:
             after = f.at(panels[0], f.mul(f.add(at, length), PANEL), self.b_type)
             is_last = f.eq(f.add(at, length), f.mul(count, p["k"]))
             part = _Part(first, length, f.eq(at, 0), is_last, waiting, tap)
-            self._part(shape, start, stop, panel, own, f.b.select(is_last, following, after), part)
+            self._part(shape, start, stop, panel, heads, own, f.b.select(is_last, following, after), part)
 
         def taps(axis: int, number: Value, count: Value, places: tuple[Value, ...]) -> None:
             if axis < self.product.taps:
@@ -168,8 +208,8 @@ class _Emitter:
         return self.f.scratch(tiles * shape.rows * shape.panels * PANEL * self.sums.element.bits // 8)
 
     def _part(
-        self, shape: Shape, start: Value, stop: Value, panel: Value, panels: Sequence[Value], following: Value,
-        part: _Part | None,
+        self, shape: Shape, start: Value, stop: Value, panel: Value, heads: Sequence[Value], panels: Sequence[Value],
+        following: Value, part: _Part | None,
     ) -> None:  # fmt: skip
         """Tiles of nearly equal height; each asks for its share of what is read next."""
         f = self.f
@@ -177,10 +217,13 @@ class _Emitter:
         count = f.maximum(f.ceildiv(rows, shape.rows), 1)
         each = self._panel_elements() if part is None else f.mul(part.length, PANEL)
         share = f.div(f.mul(each, shape.panels), count)
-        if part is not None:  # before the first part the sums are 0
-            zero, size = self.sums.zero(self.width), shape.rows * shape.panels * PANEL
-            with f.when(part.is_first), f.loop(0, f.mul(count, size), self.width) as at:
-                f.store(zero, part.waiting, at.index, self.sums.element)
+        if part is not None:  # what the sums are before the first part
+            line = shape.panels * PANEL
+            with f.when(part.is_first):
+                begins = self.initial(heads)
+                with f.loop(0, f.mul(count, shape.rows * line), line) as at:
+                    for i, value in enumerate(begins):
+                        f.store(value, part.waiting, f.add(at.index, i * self.width), self.sums.element)
         for height, below, first, last, low, high in balanced(f, shape.heights, shape.rows, rows):
             with f.loop(first, last) as tiles:
                 row, size = tile_at(f, tiles.index, low, high)
@@ -192,17 +235,23 @@ class _Emitter:
                         at = f.add(at, f.mul(number, f.sub(self._panel_elements(), each)))
                     ahead = f.at(following, at, self.b_type)
                 own = None if part is None else part.of_tile(f, tiles.index, shape, self.sums.element)
-                self._tile(panels, height, f.add(start, row), size, panel, below, ahead, own)
+                self._tile(heads, panels, height, f.add(start, row), size, panel, below, ahead, own)
+
+    def panel(self, number: Value) -> Value:
+        """The first line of a panel."""
+        return self.f.at(self.b_start, self.f.mul(number, self._panel_elements()), self.b_type)
 
     def _panel_elements(self) -> Value:
         f, whole = self.f, self.f.params["k"]
+        if self.product.arithmetic == QUADS:
+            return f.params["panel"]
         for i in range(self.product.taps):
             whole = f.mul(whole, f.params[f"taps{i}"])
         return f.mul(whole, PANEL)
 
     def _tile(
-        self, starts: Sequence[Value], height: int, first: Value, size: Value, panel: Value, below: int,
-        ahead: Value | None, part: _Part | None,
+        self, heads: Sequence[Value], starts: Sequence[Value], height: int, first: Value, size: Value, panel: Value,
+        below: int, ahead: Value | None, part: _Part | None,
     ) -> None:  # fmt: skip
         """One tile of `size` rows: more than `below`, at most `height`, for which the code is."""
         f, p, product = self.f, self.f.params, self.product
@@ -221,7 +270,7 @@ class _Emitter:
 
         if part is None:
             self._ask_for_sides(rows, panel, len(starts))
-        zero: Sequence[Value] = [self.sums.zero(self.width)] * (height * vectors)
+        zero: Sequence[Value] = self.initial(heads) * height if part is None else []
         element = self.sums.element
         if part is not None:
             zero = [f.load(part.waiting, i * self.width, element, self.width) for i in range(height * vectors)]

@@ -12,6 +12,7 @@ from ge_backend_cpu.contract.matrix import Matrix
 from ge_backend_cpu.contract.pack import ROWS, Pack
 from ge_backend_cpu.contract.product import Product, panel_hint, row_hint
 from ge_backend_cpu.contract.site import Collected, Site
+from ge_backend_cpu.contract.span import TILE_GAIN, TILE_ROWS, uses_tiles
 from ge_backend_cpu.contract.tile import MANY, PANEL, fetched, grain
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, prepared, result, source, work
@@ -216,6 +217,7 @@ def multiply(
     taps: Taps | None = None,
     zeros: Operand | None = None,
     batch: Sequence[tuple[Size, Size, Size, Size]] = (),
+    point: Operand | None = None,
     outputs: Sequence[Operand] | None = None,
     sides: Sequence[Operand] | None = None,
 ) -> None:
@@ -224,6 +226,7 @@ def multiply(
     Args:
         values: m, n, k, and what else `Product.names` has that is not 0.
         batch: size and strides in A, B and C of each axis.
+        point: the zero point of A, if the product reads it.
         outputs, sides: where the results go and what the epilogue reads, by default the node's.
     """
     m, n, k = values["m"], values["n"], values["k"]
@@ -231,7 +234,7 @@ def multiply(
     whole_run = k * dims.product(taps.counts)
     deep = row_hint(m) >= MANY and product.sums.element.bits == 32 and _is_deep(k, whole_run)
     count = dims.product(size for size, *_ in batch)
-    by_rows, each, parts = cut(m, n)
+    by_rows, each, parts = cut(m, n, TILE_ROWS if product.span else ROW_GRAIN)
     block = _block(k, product.sums, deep)
     named: dict[str, Size] = {
         "start": 0, "c_start": 0, "columns": 0, "rows": 0, **values, "parts": parts, "by_rows": int(by_rows),
@@ -263,7 +266,7 @@ def multiply(
     plan.launches.append(
         Launch(
             kernel=product.kernel(),
-            operands=(a, b, *(() if zeros is None else (zeros,)), *sides, *outputs),
+            operands=(a, b, *(o for o in (point, zeros) if o is not None), *sides, *outputs),
             params=product.params(named),
             extent=count * parts,
             picoseconds=_picoseconds(plan.isa, count, m, dims.ceildiv(n, PANEL) * PANEL, whole_run, product),
@@ -275,17 +278,19 @@ def _picoseconds(isa: Isa, count: Size, m: Size, columns: Size, run: Size, produ
     """The multiplications, zeros of panels included, while the panels are read from memory."""
     speed = figures(isa)
     each = speed.multiply_picoseconds(product.sums.element.bits)
+    if uses_tiles(product, isa):
+        each = max(each // TILE_GAIN, 1)
     far = speed.far * STREAMED if product.streams else speed.far
     read = round(product.stored[1].bits / 8 * 1e12 / far)
     return count * columns * run * overlapped(m * each, read)
 
 
-def cut(m: Size, n: Size) -> tuple[bool, Size, Size]:
+def cut(m: Size, n: Size, row_grain: int = ROW_GRAIN) -> tuple[bool, Size, Size]:
     """How a product is cut into work items: whether along its rows, how much each has, how many there are."""
     rows = least(m)
     panels = dims.ceildiv(n, PANEL)
-    if rows >= 2 * ROW_GRAIN and rows >= least(n):
-        return True, ROW_GRAIN, dims.ceildiv(m, ROW_GRAIN)
+    if rows >= 2 * row_grain and rows >= least(n):
+        return True, row_grain, dims.ceildiv(m, row_grain)
     each = grain(row_hint(m))
     return False, each, dims.ceildiv(panels, each)
 

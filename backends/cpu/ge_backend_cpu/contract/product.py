@@ -5,15 +5,18 @@
 m walks over `walk` axes (one, or batch and spatial axes of a convolution), t over `taps` axes of a kernel, k over one
 contiguous run. B lies in panels of 16 columns, [panel][t][k][16]. With `bounded` taps, a tap beyond the input reads
 zeros. `finish` is the epilogue, on the sums in registers.
+
+Panels of the arithmetic "quads" begin with a line of the sums over their columns, so that a zero point of A is a part
+of what the sums begin with; their lines are as many as fill whole tiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
-from ge_backend_cpu.contract.arithmetic import Arithmetic
+from ge_backend_cpu.contract.arithmetic import QUADS, Arithmetic
 from ge_backend_cpu.contract.epilogue import Epilogue
 from ge_backend_cpu.contract.tile import FETCHED, MANY, SKINNY
 from ge_backend_cpu.kernel import Kernel
@@ -21,6 +24,7 @@ from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
 
 FAMILY = "contract.product"
+ZeroForm = Literal["none", "uint8", "int8", "offset"]
 MOST_ROWS = 288
 """Rows of a block of a deep product at most."""
 
@@ -42,6 +46,9 @@ class Product:
         even: whether the run is a multiple of 4.
         deep: whether the run is multiplied in parts that stay in the caches with a block of rows.
         fetched: cache lines of the next panels that a round of the inner loop asks for.
+        zero: of "quads": the type of a zero point of A, which is an operand behind the panels; "offset" for none where
+            A has int8 with 128 added; "none".
+        span: of "quads": bytes that a row of A has at most, a power of two; 0 where a block of rows is not copied.
     """
 
     a: str
@@ -57,6 +64,8 @@ class Product:
     even: bool = False
     deep: bool = False
     fetched: int = FETCHED
+    zero: ZeroForm = "none"
+    span: int = 0
 
     @property
     def sums(self) -> Arithmetic:
@@ -72,6 +81,11 @@ class Product:
         """Element types of A and of the panels."""
         return DType.of(self.a), DType.of(self.b)
 
+    @property
+    def reads_zero(self) -> bool:
+        """Whether the zero point of A is an operand."""
+        return self.zero in ("uint8", "int8")
+
     def names(self) -> tuple[str, ...]:
         """The kernel's integers, in order; strides count elements.
 
@@ -85,6 +99,8 @@ class Product:
         found = ["m", "n", "k", "parts", "by_rows", "grain", "block", "start", "c_start", "columns", "rows"]
         if self.deep:
             found.append("depth")
+        if self.arithmetic == QUADS:
+            found.append("panel")
         for i in range(self.batch):
             found += [f"{name}{i}" for name in ("batch_size", "batch_a", "batch_b", "batch_c")]
         for i in range(self.walk):

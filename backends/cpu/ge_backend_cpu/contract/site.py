@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ge_backend_cpu.contract.epilogue import Epilogue, Kind, Side, Step, Tree, tree_of
+from ge_backend_cpu.contract.quantising import QUANTISING, Magnitudes, is_quantising
 from ge_backend_cpu.contract.sides import Classify, classifier
 from ge_core.backend import Group, Refusal
 from ge_core.backend import operands as operands_of
@@ -67,18 +68,39 @@ def site_of(node: Node) -> Site | None:
     if len(cores) != 1:
         return None
     at = inner.index(cores[0])
-    if any(n.op != "Cast" and n.op not in POINTWISE for n in inner[at + 1 :]):
+    if not all(map(_finishes, inner[at + 1 :])):
         return None
     params = [*region.params, *(capture.param for capture in region.captures)]
     places = {param: i for i, param in enumerate(params)}
-    weights = {}
+    weights, apart = {}, []
     for before in inner[:at]:
+        if is_quantising(before):
+            apart.append(before)
+            continue
         source = before.input(0)
         data = constant_of(source)
         if before.op != "Cast" or source is None or data is None:
             return None
         weights[before.output] = places[source], data
-    return Site(node, cores[0], tuple(inner[at + 1 :]), places, weights)
+    return Site(node, cores[0], (*apart, *inner[at + 1 :]), places, weights)
+
+
+def _finishes(node: Node) -> bool:
+    """Whether epilogues know a node."""
+    return node.op == "Cast" or node.op in POINTWISE or is_quantising(node)
+
+
+def may_merge(parts: tuple[Group, Group]) -> bool:
+    """Whether a group with a contraction may take in what dequantises another operand of its epilogue."""
+    group, other = parts
+    cores = [n for n in group.nodes if n.op in CONTRACTIONS]
+    if len(cores) != 1 or len(other.nodes) != 1 or other.nodes[0].op != "DequantizeLinear":
+        return False
+    node = other.nodes[0]
+    readers = {use.user for use in node.output.uses}
+    if not is_quantising(node) or cores[0] in readers or not readers <= set(group.nodes):
+        return False
+    return bool(_fits(cores[0], group, node))
 
 
 def may_grow(group: Group, node: Node) -> bool | Refusal:
@@ -92,9 +114,14 @@ def may_grow(group: Group, node: Node) -> bool | Refusal:
     cores = [n for n in group.nodes if n.op in CONTRACTIONS]
     if len(cores) != 1:
         return Refusal("no-contraction", "the group has no product or convolution")
-    if node.op != "Cast" and node.op not in POINTWISE:
+    if not _finishes(node):
         return Refusal("no-epilogue", f"{node.op} is not computed element by element")
     return _fits(cores[0], group, node)
+
+
+def _point(arguments: Sequence[Tree]) -> Tree:
+    """The tree of a zero point, the third operand."""
+    return arguments[2] if len(arguments) > 2 and arguments[2] else ["number", 0]
 
 
 def _has_rank(value: Value) -> bool:
@@ -119,6 +146,10 @@ def _fits(core: Node, group: Group, node: Node) -> bool | Refusal:
         return Refusal("shape", "its result has another shape than the contraction")
     classify = classifier(core)
     own = {v for n in group.nodes for v in n.outputs}
+    if node.op in QUANTISING and any(v in own for v in node.inputs[1:]):
+        return Refusal("computed-scale", "its scale is computed in the group")
+    if node.op == "DequantizeLinear" and any(v in own and v.use_count > 1 for v in node.inputs):
+        return Refusal("kept-in-bytes", "what it dequantises is kept as it is")
     outside = set(group.inputs) - {v for v in operands_of(core) if v is not None}
     for value in node.inputs:
         if value is None:
@@ -134,7 +165,7 @@ def _fits(core: Node, group: Group, node: Node) -> bool | Refusal:
         return Refusal("too-many-operands", f"the epilogue would read {len(outside)} operands")
     if any(not _computes(v.dtype) for v in (*node.inputs, *node.outputs) if v is not None):
         return Refusal("element-type", "registers do not hold one of its element types")
-    if node.op != "Cast" and _can_fail(expression_of(node), node):
+    if node.op in POINTWISE and _can_fail(expression_of(node), node):
         return Refusal("status", f"{node.op} on integers can fail")
     return True
 
@@ -202,6 +233,7 @@ class Collector:
     def collect(self) -> Collected | None:
         """Take in the nodes after the contraction, whose result is the last step so far."""
         self._of[self.site.core.output] = self.last
+        magnitudes = Magnitudes(self.site.core.output)
         for node in self.site.after:
             arguments: list[Tree] = []
             for value in node.inputs:
@@ -215,9 +247,16 @@ class Collector:
             if node.op == "Cast":
                 saturate = bool(node.attrs.get("saturate", 1))
                 tree = ["cast", arguments[0], node.output.dtype.name, saturate]
+            elif node.op == "QuantizeLinear":
+                tree = ["quantise", *arguments[:2], _point(arguments), node.output.dtype.name, magnitudes.divides(node)]
+            elif node.op == "DequantizeLinear":
+                point: Tree = ["cast", _point(arguments), "int32", True]
+                whole: Tree = ["sub", ["cast", arguments[0], "int32", True], point]
+                tree = ["mul", ["cast", whole, "float32", True], arguments[1]]
             else:
                 tree = tree_of(expression_of(node), arguments)
             self._of[node.output] = self.step(tree, node.output.dtype)
+            magnitudes.add(node)
         return self._finished()
 
     def _finished(self) -> Collected | None:

@@ -37,16 +37,16 @@ def rows_of(f: Function, product: Product, first: Value, last: Value | None, cou
     if product.walk == 1 and not product.bounded:
         return [Row(n, f.mul(n, f.params["a0"]), f.mul(n, f.params["c0"])) for n in numbers]
     sizes = [f.params[f"size{i}"] for i in range(product.walk)]
-    places = _places(f, sizes, first)
-    found = [_row(f, product, first, places)]
+    places = places_of(f, sizes, first)
+    found = [row_at(f, product, first, places)]
     for i in range(1, count):
         step = f.sub(numbers[i], numbers[i - 1]) if last is not None else 1
-        places = _moved(f, sizes, places, step)
-        found.append(_row(f, product, numbers[i], places))
+        places = moved(f, sizes, places, step)
+        found.append(row_at(f, product, numbers[i], places))
     return found
 
 
-def _places(f: Function, sizes: Sequence[Value], number: Value) -> list[Value]:
+def places_of(f: Function, sizes: Sequence[Value], number: Value) -> list[Value]:
     """Coordinates of a row along the walk's axes."""
     found = []
     for size in reversed(sizes[1:]):
@@ -56,7 +56,7 @@ def _places(f: Function, sizes: Sequence[Value], number: Value) -> list[Value]:
     return [number, *reversed(found)]
 
 
-def _moved(f: Function, sizes: Sequence[Value], places: Sequence[Value], step: Value) -> list[Value]:
+def moved(f: Function, sizes: Sequence[Value], places: Sequence[Value], step: Value) -> list[Value]:
     """The coordinates `step` rows further, 0 or 1."""
     found = list(places)
     carry = step
@@ -69,7 +69,7 @@ def _moved(f: Function, sizes: Sequence[Value], places: Sequence[Value], step: V
     return found
 
 
-def _row(f: Function, product: Product, number: Value, places: Sequence[Value]) -> Row:
+def row_at(f: Function, product: Product, number: Value, places: Sequence[Value]) -> Row:
     p = f.params
     a: Any = 0
     c: Any = 0

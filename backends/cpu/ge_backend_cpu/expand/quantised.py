@@ -7,12 +7,13 @@ convolution is qx = zx. Convolutions that minimal filtering serves better stay i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ge_backend_cpu.contract.quads import fits
 from ge_backend_cpu.contract.windows import NodeAttributes, windows_of
-from ge_backend_cpu.expand.integer import WINDOW_ATTRIBUTES
+from ge_backend_cpu.expand.integer import MOST_TERMS, WINDOW_ATTRIBUTES
 from ge_backend_cpu.expand.select import operand
 from ge_backend_cpu.loops.reading import attribute
 from ge_backend_cpu.ops.conv_integer import suits
@@ -25,8 +26,6 @@ from ge_core.ir.types import TensorType
 from ge_core.passes.base import Pass, PassContext
 from ge_core.reference.call import run_kernel
 
-MOST_TERMS = 33_000
-"""Products of two differences of 8-bit numbers that int32 can sum."""
 MOST_ELEMENTS = 1 << 24
 """Weights of a product up to which they are kept in float32: more would take too much memory."""
 _PRODUCTS = frozenset({"MatMul", "Gemm"})
@@ -38,7 +37,12 @@ class IntegerProducts(Pass):
     """Products where the switch "fusion" is on, weights where "fold" is.
 
     Enters regions. Sums of integers are exact, so that results may differ in the last places.
+
+    Attributes:
+        dots: whether the target has dot products of bytes: with them integers serve every convolution better.
     """
+
+    dots: bool = False
 
     def run(self, graph: Graph, ctx: PassContext) -> bool:
         changed = False
@@ -46,7 +50,8 @@ class IntegerProducts(Pass):
             if node.op not in _WEIGHTED or node.block is None:
                 continue
             fits = "fusion" in ctx.switches and (
-                (node.op in _PRODUCTS and _fits(node)) or (node.op == "Conv" and _fits_windows(node, ctx.precision))
+                (node.op in _PRODUCTS and _fits(node))
+                or (node.op == "Conv" and self._fits_windows(node, ctx.precision))
             )
             if fits and ctx.allow("integer-product", node):
                 (_rewrite_windows if node.op == "Conv" else _rewrite)(node)
@@ -54,6 +59,23 @@ class IntegerProducts(Pass):
             elif not fits and "fold" in ctx.switches:
                 changed |= _fold_weights(node, ctx)
         return changed
+
+    def _fits_windows(self, node: Node, precision: str) -> bool:
+        """Whether a convolution is one of quantised operands that the integer kernel takes, and serves better."""
+        x, w = _quantised(node.input(0)), _quantised(node.input(1), 0)
+        if x is None or w is None or node.output.dtype != float32:
+            return False
+        weights, points = constant_of(w.q), constant_of(w.zero)
+        if weights is None or (w.zero is not None and points is None):
+            return False
+        group = int(NodeAttributes(node).attr("group"))
+        terms = dims.product(w.q.shape[1:])
+        if not isinstance(terms, int) or terms > MOST_TERMS or not suits(group, w.q.shape[0]):
+            return False
+        if precision == "accuracy" or (self.dots and fits(weights, points)):
+            return True
+        windows = windows_of(node, w.q.shape[2:], x.q.shape[2:])
+        return not (group == 1 and windows.kernel == (3, 3) and windows.strides == windows.dilations == (1, 1))
 
 
 @dataclass(frozen=True)
@@ -79,22 +101,32 @@ def _quantised(value: Value | None, axis: int | None = None) -> _Quantised | Non
     return _Quantised(q, scale, zero) if single or along else None
 
 
+def _transposed(node: Node) -> bool:
+    """Whether a product reads its weights by rows."""
+    return node.op == "Gemm" and bool(node.attrs.get("transB", 0))
+
+
 def _fits(node: Node) -> bool:
     """Whether a product is one of quantised operands that the integer kernel takes."""
-    x, w = _quantised(node.input(0)), _quantised(node.input(1), -1)
+    rows = _transposed(node)
+    x, w = _quantised(node.input(0)), _quantised(node.input(1), 0 if rows else -1)
     if x is None or w is None or w.q.rank != 2 or x.q.rank < 2 or node.output.dtype != float32:
         return False
-    terms = w.q.shape[0]
-    if not isinstance(terms, int) or terms > MOST_TERMS:
+    terms = w.q.shape[1 if rows else 0]
+    if not isinstance(terms, int) or terms > MOST_TERMS or (rows and constant_of(w.q) is None):
         return False
-    plain = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0}
+    plain = {"alpha": 1.0, "beta": 1.0, "transA": 0}
     return node.op == "MatMul" or all(node.attrs.get(name, wanted) == wanted for name, wanted in plain.items())
 
 
 def _rewrite(node: Node) -> None:
-    x, w = _quantised(node.input(0)), _quantised(node.input(1), -1)
+    rows = _transposed(node)
+    x, w = _quantised(node.input(0)), _quantised(node.input(1), 0 if rows else -1)
     assert x is not None and w is not None and node.block is not None
     b = Builder(node.block, node, node.loc)
+    weights = constant_of(w.q)
+    if rows and weights is not None:
+        w = replace(w, q=b.constant(np.ascontiguousarray(weights.array().T), w.q.dtype))
     # one zero point for all of x: a vector of one element would mean one for each row
     zero = None if x.zero is None else _single(b, x.zero)
     other = None if w.zero is None else w.zero if w.scale.rank == 1 and w.scale.shape != (1,) else _single(b, w.zero)
@@ -106,23 +138,6 @@ def _rewrite(node: Node) -> None:
     node.output.replace_uses(y)
     node.output.name, y.name = y.name, node.output.name
     node.block.nodes.remove(node)
-
-
-def _fits_windows(node: Node, precision: str) -> bool:
-    """Whether a convolution is one of quantised operands that the integer kernel takes, and serves better."""
-    x, w = _quantised(node.input(0)), _quantised(node.input(1), 0)
-    if x is None or w is None or node.output.dtype != float32:
-        return False
-    if constant_of(w.q) is None or (w.zero is not None and constant_of(w.zero) is None):
-        return False
-    attributes = NodeAttributes(node)
-    group = int(attributes.attr("group"))
-    terms = dims.product(w.q.shape[1:])
-    if not isinstance(terms, int) or terms > MOST_TERMS or not suits(group, w.q.shape[0]):
-        return False
-    windows = windows_of(node, w.q.shape[2:], x.q.shape[2:])
-    filtered = group == 1 and windows.kernel == (3, 3) and windows.strides == windows.dilations == (1, 1)
-    return precision == "accuracy" or not filtered
 
 
 def _rewrite_windows(node: Node) -> None:

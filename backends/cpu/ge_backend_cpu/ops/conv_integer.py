@@ -1,26 +1,35 @@
-"""ConvInteger: 8-bit integers less their zero points, multiplied in pairs of int16 and summed in int32."""
+"""ConvInteger: 8-bit integers less their zero points, summed in int32.
+
+By dot products of four bytes where the instruction set has them and the weights are int8; else by pairs of int16.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ge_backend_cpu.contract.arithmetic import PAIRS, Arithmetic
+from ge_backend_cpu.contract.arithmetic import PAIRS, QUADS, Arithmetic
 from ge_backend_cpu.contract.cost import figures
+from ge_backend_cpu.contract.dot import has_dots
 from ge_backend_cpu.contract.pair_image import PairImage
 from ge_backend_cpu.contract.plan import Plan, Taps, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product
+from ge_backend_cpu.contract.quad_image import QuadImage
+from ge_backend_cpu.contract.quads import fits
 from ge_backend_cpu.contract.sides import classifier
-from ge_backend_cpu.contract.site import Collector, site_of
+from ge_backend_cpu.contract.site import Collected, Collector, Site, site_of
+from ge_backend_cpu.contract.span import lines_of, span_of
 from ge_backend_cpu.contract.tile import PANEL
-from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, strides_last, windows_of
+from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, is_padded, strides_last, windows_of
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Recipe, source
+from ge_backend_cpu.ops.matmul_integer import zero_of
 from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
-from ge_core.ir.dtype import int16, int32
+from ge_core.ir.dtype import int8, int16, int32
 from ge_core.ir.graph import Node, constant_of
+from ge_core.ops.windows import Windows
 
 LEAST_COLUMNS = 4
 """Output channels of a group that are worth a panel of 16."""
@@ -47,6 +56,8 @@ def conv_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
     if (zero is not None and dims.product(zero.shape) != 1) or (w_zero is not None and constant_of(w_zero) is None):
         return ()
     windows = windows_of(core, w.shape[2:], x.shape[2:])
+    if has_dots(isa) and fits(weights, constant_of(w_zero)):
+        return (_quads(site, collected, windows, isa),)
     plan, rank, pairs = Plan(isa), windows.rank, Arithmetic(PAIRS)
     batch, spatial, out = x.shape[0], x.shape[2:], core.output.shape[2:]
     channels, columns = w.shape[1], dims.floordiv(w.shape[0], group)
@@ -98,3 +109,83 @@ def conv_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
     stored, outputs = storages(site, collected, number, last, last), (last,) * len(node.outputs)
     name = "conv.pairs"
     return (plan.implementation(site, name, True, collected, reads, inputs=tuple(stored), outputs=outputs),)
+
+
+def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa) -> Implementation:
+    """By dot products of bytes, from the image itself where nothing is around it and its channels are whole quads."""
+    core = site.core
+    x, w, zero, w_zero = (core.input(k) for k in range(4))
+    assert x is not None and w is not None
+    plan, rank, group = Plan(isa), windows.rank, int(NodeAttributes(core).attr("group"))
+    batch, spatial, out = x.shape[0], x.shape[2:], core.output.shape[2:]
+    channels, columns = w.shape[1], dims.floordiv(w.shape[0], group)
+    assert isinstance(channels, int)
+    quads = -(-channels // 4)
+    begin = tuple(dims.maximum(a, 0) for a in windows.begin)
+    whole = spatial
+    image = source(site.places[x])
+    if is_padded(windows) or channels % 4 or x.dtype == int8:
+        whole = tuple(
+            dims.maximum(size + first + dims.maximum(b, 0), 0)
+            for size, first, b in zip(spatial, begin, windows.end, strict=True)
+        )
+        elements = batch * dims.product(whole) * (group * quads)
+        image = plan.reserve(elements, int32)
+        form = QuadImage(x.dtype.name, zero is not None, rank, channels if channels % 4 else 0)
+        values: dict[str, Size] = {"channels": channels, "groups": group}
+        for i in range(rank):
+            values |= {f"size{i}": spatial[i], f"begin{i}": begin[i], f"whole{i}": whole[i]}
+        offset = () if zero is None else (source(site.places[zero]),)
+        plan.launches.append(
+            Launch(
+                kernel=form.kernel(),
+                operands=(source(site.places[x]), image, *offset),
+                params=form.params(values),
+                extent=batch * dims.product(whole[:-1]),
+                picoseconds=elements * round(6e12 / figures(isa).near),
+            )
+        )
+    inputs = (site.places[w],) if w_zero is None else (site.places[w], site.places[w_zero])
+    filters = plan.prepare("panels", Recipe("contract.quad_filters", inputs, {"group": group}))
+    steps = strides_last(whole, group * quads)
+    start: Size = 0
+    for first, pad, step in zip(begin, windows.begin, steps[1:], strict=True):
+        start = start + (first - pad) * step
+    kernel, dilated = windows.kernel, tuple(s * d for s, d in zip(steps[1:], windows.dilations, strict=True))
+    run: Size = quads
+    if group == 1 and (windows.dilations[-1] == 1 or kernel[-1] == 1):
+        run, kernel, dilated = quads * kernel[-1], kernel[:-1], dilated[:-1]
+    depth = quads * dims.product(windows.kernel)
+    panel = (lines_of(depth) + 1) * PANEL
+    moved = tuple(step * stride for step, stride in zip(steps[1:], windows.strides, strict=True))
+    walk = Walk((batch, *out), (steps[0], *moved), strides_last(out, group * columns))
+    if _is_dense(out, steps) and all(stride == 1 for stride in windows.strides):
+        pixels = batch * dims.product(out)
+        walk = Walk((pixels,), (steps[-1],), (group * columns,))
+    product = Product(
+        a="int32", b="int32", arithmetic=QUADS, epilogue=collected.epilogue, zero=zero_of(x.dtype, zero),
+        span=span_of(depth),
+    )  # fmt: skip
+    multiply(
+        plan,
+        product,
+        collected,
+        image,
+        filters,
+        {"m": batch * dims.product(out), "n": columns, "k": run, "start": start, "columns": columns, "panel": panel},
+        walk,
+        Taps(kernel, dilated) if any(k != 1 for k in kernel) else None,
+        batch=[] if group == 1 else [(group, quads, dims.ceildiv(columns, PANEL) * panel, columns)],
+        point=source(site.places[zero]) if zero is not None and product.reads_zero else None,
+    )
+    last, number = channels_last(x.rank), site.places[x]
+    reads = [site.places[v] for v in (x, zero) if v is not None]
+    stored, outputs = storages(site, collected, number, last, last), (last,) * len(site.node.outputs)
+    name = "conv.quads"
+    return plan.implementation(site, name, True, collected, reads, inputs=tuple(stored), outputs=outputs)
+
+
+def _is_dense(out: Sequence[Size], steps: Sequence[Size]) -> bool:
+    """Whether the pixels that are read lie one behind the other."""
+    expected = strides_last(out, steps[-1])
+    return all(dims.equal(a, b) is True for a, b in zip(expected, steps, strict=True))

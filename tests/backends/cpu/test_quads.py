@@ -1,0 +1,201 @@
+"""Products of bytes by dot products: exact on all instruction sets, in tiles, in vectors and widened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ge_backend_cpu.contract.dot import has_dots
+from ge_backend_cpu.contract.span import TILES
+from ge_backend_cpu.isa import Isa, host
+from ge_core.ir import Builder, Graph, symbol
+from tests.backends.cpu.native import DOTS, WIDTHS, check, dots, kernels, plan_of
+
+RNG = np.random.default_rng(41)
+PLANNED = DOTS[0]
+"""What plans are made for that code without dot products runs."""
+needs_dots = pytest.mark.skipif(not has_dots(host()), reason="this machine has no dot products of bytes")
+
+
+def data(name: str, *shape: int) -> np.ndarray:
+    """Numbers of the whole range, a third of them at its ends."""
+    info = np.iinfo(name)
+    found = RNG.integers(info.min, info.max + 1, shape, np.dtype(name))
+    ends = RNG.choice(np.array([info.min, info.max], np.dtype(name)), shape)
+    return np.asarray(np.where(RNG.random(shape) < 1 / 3, ends, found), np.dtype(name))
+
+
+def product(shapes: tuple[int, int, int], types: tuple[str, str], constant: bool, zeros: Any = ()) -> tuple[Graph, Any]:
+    """MatMulInteger and its inputs. Args: zeros: shapes of the zero points; those of the call for the left one."""
+    m, k, n = shapes
+    g = Graph()
+    b = Builder(g)
+    x, inputs = b.input("x", types[0], (m, k)), [data(types[0], m, k)]
+    if constant:
+        w = b.constant(data(types[1], k, n))
+    else:
+        w = b.input("w", types[1], (k, n))
+        inputs.append(data(types[1], k, n))
+    points: list[Any] = []
+    if zeros:
+        points.append(b.input("zero", types[0], zeros[0]))
+        inputs.append(data(types[0], *zeros[0]))
+        points.append(b.constant(np.zeros(zeros[1], types[1])))
+    b.outputs(b.MatMulInteger(x, w, *points))
+    return g, inputs
+
+
+SHAPES = [
+    (1, 37, 20),
+    (9, 64, 35),
+    (3, 1, 16),
+    (40, 2, 17),
+    (2, 0, 5),
+    (0, 8, 8),
+    (5, 8, 0),
+    (33, 132, 65),
+    (70, 260, 31),
+]
+
+
+@needs_dots
+@pytest.mark.parametrize("isa", dots())
+@pytest.mark.parametrize("left", ["uint8", "int8"])
+@pytest.mark.parametrize("constant", [True, False])
+def test_products(left: str, constant: bool, isa: str) -> None:
+    for i, shapes in enumerate(SHAPES):
+        g, inputs = product(shapes, (left, "int8"), constant, ((), ((), ()), ((1,), (shapes[2],)))[i % 3])
+        plan = check(g, [inputs], tolerance=0, isa=isa)
+        assert kernels(plan) == ["product.quads"]
+
+
+@needs_dots
+@pytest.mark.parametrize("code", WIDTHS)
+def test_widened_where_there_are_no_dot_products(code: str) -> None:
+    if not Isa.of(code).runs_here:
+        pytest.skip("not on this machine")
+    for shapes in ((1, 37, 20), (40, 132, 65)):
+        g, inputs = product(shapes, ("uint8", "int8"), True, ((), ()))
+        check(g, [inputs], tolerance=0, isa=PLANNED, code=code)
+
+
+@needs_dots
+@pytest.mark.parametrize("isa", dots())
+def test_sums_wrap_and_nothing_saturates_before(isa: str) -> None:
+    for w in (127, -128):
+        g = Graph()
+        b = Builder(g)
+        x = b.input("x", "uint8", (2, 70_000))
+        b.outputs(b.MatMulInteger(x, b.constant(np.full((70_000, 3), w, np.int8))))
+        check(g, [[np.full((2, 70_000), 255, np.uint8)]], tolerance=0, isa=isa)
+    g = Graph()
+    b = Builder(g)
+    b.outputs(b.MatMulInteger(b.input("x", "uint8", (40, 64)), b.constant(np.full((64, 20), -128, np.int8))))
+    check(g, [[np.full((40, 64), 255, np.uint8)]], tolerance=0, isa=isa)
+
+
+@needs_dots
+def test_uint8_weights_near_their_zero_points() -> None:
+    """Those whose differences are int8 go by dot products, others by pairs."""
+    for low, high, name in ((100, 220, "product.quads"), (0, 255, "product.pairs")):
+        g = Graph()
+        b = Builder(g)
+        zeros = RNG.integers(max(low, 110), 130, 24).astype(np.uint8)
+        w = RNG.integers(low, high, (40, 24), endpoint=True).astype(np.uint8)
+        w[0] = low
+        w[1] = high
+        b.outputs(b.MatMulInteger(b.input("x", "uint8", (9, 40)), b.constant(w), None, b.constant(zeros)))
+        assert kernels(check(g, [[data("uint8", 9, 40)]], tolerance=0)) == [name]
+
+
+@needs_dots
+@pytest.mark.parametrize("isa", ["host", PLANNED])
+def test_batches(isa: str) -> None:
+    """One right operand for all, one for each, and one that broadcasts."""
+    for left, right in (
+        ((3, 5, 12), (12, 20)),
+        ((2, 3, 17, 30), (3, 30, 20)),
+        ((2, 1, 9, 8), (3, 8, 33)),
+        ((4,), (4, 5)),
+    ):
+        for constant in (True, False):
+            g = Graph()
+            b = Builder(g)
+            x, values = b.input("x", "uint8", left), [data("uint8", *left)]
+            w: Any = b.constant(data("int8", *right))
+            if not constant:
+                w = b.input("w", "int8", right)
+                values.append(data("int8", *right))
+            b.outputs(b.MatMulInteger(x, w, b.constant(np.uint8(77))))
+            check(g, [values], tolerance=0, isa=isa)
+
+
+@needs_dots
+@pytest.mark.parametrize("isa", ["host", PLANNED])
+def test_sizes_of_the_call(isa: str) -> None:
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "uint8", (symbol("m", 0), symbol("k", 0)))
+    b.outputs(b.MatMulInteger(x, b.input("w", "int8", (symbol("k", 0), symbol("n", 0))), b.constant(np.uint8(3))))
+    calls = [[data("uint8", m, k), data("int8", k, n)] for m, k, n in ((1, 5, 3), (40, 64, 40), (0, 4, 4), (3, 0, 2))]
+    check(g, calls, tolerance=0, isa=isa)
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "int8", (symbol("m", 0), 64))
+    b.outputs(b.MatMulInteger(x, b.constant(data("int8", 64, 40))))
+    check(g, [[data("int8", m, 64)] for m in (0, 1, 7, 50)], tolerance=0, isa=isa)
+
+
+@needs_dots
+@pytest.mark.parametrize("isa", dots())
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_quantising_rounds_as_division_does(kind: str, isa: str) -> None:
+    """All sums of one product, many of them halfway between two results; scales that are known, and of the call."""
+    x = np.arange(256, dtype=np.uint8).reshape(-1, 1)
+    w = np.arange(-128, 128, dtype=np.int8).reshape(1, -1)
+    for factor, scale, zero in (
+        (0.25, 64.0, 3),
+        (0.0371, 7.3, 128),
+        (1.0, 126.0, 0),
+        (1e-9, 3e-7, 200),
+        (3.0, 0.75, 7),
+    ):
+        for known in (True, False):
+            g = Graph()
+            b = Builder(g)
+            sums = b.Cast(b.MatMulInteger(b.input("x", "uint8", (256, 1)), b.constant(w)), to="float32")
+            inputs: list[Any] = [x]
+            size: Any = b.constant(np.float32(scale))
+            if not known:
+                size = b.input("scale", "float32", ())
+                inputs.append(np.array(scale, np.float32))
+            point = np.array(zero - (128 if kind == "int8" else 0), kind)
+            b.outputs(b.QuantizeLinear(b.Mul(sums, b.constant(np.float32(factor))), size, b.constant(point)))
+            assert kernels(check(g, [inputs], tolerance=0, isa=isa)) == ["product.quads.fused"]
+
+
+@needs_dots
+def test_values_that_are_no_numbers_quantise_to_zero() -> None:
+    g = Graph()
+    b = Builder(g)
+    sums = b.Cast(b.MatMulInteger(b.input("x", "uint8", (3, 4)), b.constant(data("int8", 4, 5))), to="float32")
+    added = np.array([np.nan, np.inf, -np.inf, 1e30, 0], np.float32)
+    b.outputs(b.QuantizeLinear(b.Add(sums, b.constant(added)), b.constant(np.float32(0.5)), b.constant(np.uint8(9))))
+    assert kernels(check(g, [[data("uint8", 3, 4)]], tolerance=0)) == ["product.quads.fused"]
+
+
+def test_tiles_are_used_where_the_machine_has_them() -> None:
+    if not host().has(TILES):
+        pytest.skip("this machine has no tile registers")
+    from ge_backend_cpu.contract.product import Product
+    from ge_backend_cpu.contract.span import uses_tiles
+
+    found = []
+    for rows in (1, 40):
+        g, _ = product((rows, 64, 32), ("uint8", "int8"), True)
+        (step,) = plan_of(g).steps
+        (launch,) = step.data["launches"]
+        found.append(uses_tiles(Product.from_json(launch["parameters"]), host()))
+    assert found == [False, True]
