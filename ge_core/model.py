@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,7 +25,7 @@ from ge_core.structure import Slot
 if TYPE_CHECKING:
     from ge_core.plan.plan import ExecutionPlan
     from ge_core.plan.profile import StepTime
-    from ge_core.plugins import Plugin, PluginHost
+    from ge_core.plugins import Plugin
 
     Owner: TypeAlias = tuple[Plugin, object]
 
@@ -213,8 +212,10 @@ class Entry:
         wanted = self._plain
         if kwargs or not wanted or len(args) != len(wanted):
             return None
+        import ge_core.plugins
+
         first = args[0]
-        plugin = _plugins().tensor_owner(first)
+        plugin = ge_core.plugins.host().tensor_owner(first)
         if plugin is None:
             return None
         found = []
@@ -411,16 +412,10 @@ def _to_array(leaf: object, owner: Owner | None, declared: TensorType) -> tuple[
         return (np.asarray(leaf).astype(declared.dtype.numpy), None) if declared.rank == 0 else (None, None)
     if owner is not None and type(leaf) is type(owner[1]):
         return owner[0].tensor_to_numpy(leaf), None
-    plugin = _plugins().tensor_owner(leaf)
+    import ge_core.plugins
+
+    plugin = ge_core.plugins.host().tensor_owner(leaf)
     return (None, None) if plugin is None else (plugin.tensor_to_numpy(leaf), (plugin, leaf))
-
-
-@cache
-def _plugins() -> PluginHost:
-    """The plugins, found when the first tensor of a framework comes."""
-    from ge_core.plugins import host
-
-    return host()
 
 
 def _checked(name: str, declared: TensorType, array: np.ndarray) -> np.ndarray:

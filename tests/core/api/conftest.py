@@ -10,7 +10,6 @@ from types import ModuleType
 import pytest
 
 import ge_core.api
-import ge_core.model
 import ge_core.model_store
 import ge_core.plugins
 import ge_core.verification
@@ -26,6 +25,5 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     host = PluginHost(Switches(), points=points)
     for module in (ge_core.plugins, ge_core.api, ge_core.model_store, ge_core.verification):
         monkeypatch.setattr(module, "host", lambda: host)
-    monkeypatch.setattr(ge_core.model, "_plugins", lambda: host)
     yield toys
     sys.modules.pop("never", None)
