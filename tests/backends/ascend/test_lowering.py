@@ -42,6 +42,26 @@ def test_fused_causal_attention() -> None:
     assert "PromptFlashAttention" in types(found)
 
 
+@pytest.mark.parametrize("length", [6, "n"])
+@pytest.mark.parametrize(
+    "attrs",
+    [{"is_causal": 1}, {"is_causal": 1, "left_window_size": 2}, {"left_window_size": 1, "right_window_size": 2}],
+)
+@pytest.mark.parametrize("masked", [False, True])
+def test_fused_attention_leaves_out_what_order_and_windows_do(
+    length: int | str, attrs: dict[str, int], masked: bool
+) -> None:
+    shapes = [("float16", (1, heads, length, 16)) for heads in (4, 2, 2)]
+    masks = [("bool", (1, 1, 1, length))] if masked else []
+    graph = graph_of(lambda b, q, k, v, *m: b.Attention(q, k, v, *m, **attrs), *shapes, *masks)
+    inputs = [
+        np.random.default_rng(i).standard_normal((1, h, 6, 16)).astype(np.float16) for i, h in enumerate((4, 2, 2))
+    ]
+    inputs += [np.arange(6).reshape(1, 1, 1, 6) < 5] if masked else []
+    for target, form in (("ascend910b", "FusedInferAttentionScore"), ("ascend310p", "PromptFlashAttention")):
+        assert form in types(same(graph, inputs, target=target, allow_unsure=True, tolerance=2e-3))
+
+
 def test_swiglu_takes_both_halves_as_one_tensor() -> None:
     graph = graph_of(lambda b, x: b.SwiGLU(*b.Split(x, axis=-1, num_outputs=2)), ("float32", (3, 8)))
     assert "SwiGlu" in types(same(graph))

@@ -1,10 +1,6 @@
-"""Products: matrices, convolutions, attention."""
+"""Products: matrices, convolutions."""
 
 from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
 
 from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.product import matrices
@@ -140,55 +136,6 @@ def _transposed_pads(c: LowerCall, spatial: int, strides: list[int], dilations: 
         begins.append(less if c.attr("auto_pad") == "SAME_UPPER" else total - less)
         ends.append(total - begins[-1])
     return begins + ends
-
-
-@lowering("Attention")
-def attention(c: LowerCall) -> list[Out]:
-    """One fused operator where its mapping may be used and its forms suffice, else products and a softmax."""
-    if not c.may_use("Attention (opset 23) or SDPA pattern, prefill") or not _fusable(c):
-        return c.expand()
-    heads, groups = c.shape(0)[1], c.shape(1)[1]
-    width = c.shape(0)[3]
-    scale = c.attr("scale")
-    scale = float(width) ** -0.5 if scale is None and isinstance(width, int) else scale
-    mask = c.get(3)
-    if mask is not None:
-        mask = c.op("LogicalNot", mask)
-    elif c.attr("is_causal"):
-        rows, columns = c.shape(0)[2], c.shape(1)[2]
-        assert isinstance(rows, int) and isinstance(columns, int)
-        later = np.triu(np.ones((1, 1, rows, columns), bool), 1 + columns - rows)
-        mask = c.const(later)
-    chip = c.engine.chip
-    decode = c.shape(0)[2] == 1
-    attrs: dict[str, Any] = {"num_heads": heads, "num_key_value_heads": groups, "input_layout": "BNSD"}
-    if chip.kernels:
-        return [c.ops("FusedInferAttentionScore", c[0], [c[1]], [c[2]], None, mask, count=2, scale=scale, **attrs)[0]]
-    if decode:
-        return [c.op("IncreFlashAttention", c[0], [c[1]], [c[2]], None, mask, scale_value=scale, **attrs)]
-    return [c.op("PromptFlashAttention", c[0], c[1], c[2], None, mask, scale_value=scale, **attrs)]
-
-
-def _fusable(c: LowerCall) -> bool:
-    """Whether the fused operators say what this node says: four axes, half precision, at most a bool mask."""
-    mask = c.node.input(3)
-    return (
-        c.rank() == 4
-        and isinstance(c.shape(0)[1], int)
-        and isinstance(c.shape(0)[3], int)
-        and c[0].value.dtype.bits == 16
-        and len(c.node.outputs) == 1
-        and (not c.attr("is_causal") or _known_lengths(c))
-        and not c.attr("softcap")
-        and all(c.node.input(i) is None for i in (4, 5, 6))
-        and (mask is None or mask.dtype.kind == "bool")
-    )
-
-
-def _known_lengths(c: LowerCall) -> bool:
-    """Whether a causal mask can stand in the file; the lengths are equal, so that both ends are the same."""
-    rows, columns = c.shape(0)[2], c.shape(1)[2]
-    return isinstance(rows, int) and rows == columns and c.node.input(3) is None
 
 
 @lowering("Einsum")
