@@ -159,23 +159,25 @@ TABLE: list[tuple[str, Callable[[Number], Number], tuple[object, object], int, i
 ]
 
 
-# name -> function f, width of an interval, intervals, coefficients. f(x) / x by polynomials in x - i width around i
-# width; f goes to 1 and is a last place larger in the last interval, so that nothing rounds to less than 1 at its end
-PIECES: list[tuple[str, Callable[[Number], Number], float, int, int]] = [
-    ("ERF_PIECES", mp.erf, 33 / 128, 16, 6),
-    ("TANH_PIECES", mp.tanh, 37 / 128, 32, 6),
+# name -> function f, width of an interval, intervals, coefficients, bits of a number. f(x) / x by polynomials in
+# x - i width around i width; f goes to 1 and is a last place larger in the last interval, so that nothing rounds to
+# less than 1 at its end
+PIECES: list[tuple[str, Callable[[Number], Number], float, int, int, int]] = [
+    ("ERF_PIECES", mp.erf, 33 / 128, 16, 6, 24),
+    ("ERF_PIECES_64", mp.erf, 49 / 128, 16, 14, 53),
+    ("TANH_PIECES", mp.tanh, 37 / 128, 32, 6, 24),
 ]
 
 
-def pieces(function: Callable[[Number], Number], width: float, count: int, terms: int) -> list[list[Number]]:
+def pieces(function: Callable[[Number], Number], width: float, count: int, terms: int, bits: int) -> list[list[Number]]:
     """Coefficients by power, then by interval."""
-    rows = [piece(function, mp.mpf(width), i, i == count - 1, terms) for i in range(count)]
+    scales = [mp.mpf(1)] * (count - 1) + [1 + mp.mpf(2) ** -bits]
+    rows = [piece(function, mp.mpf(width), i, scale, terms) for i, scale in enumerate(scales)]
     return [[row[k] for row in rows] for k in range(terms)]
 
 
-def piece(function: Callable[[Number], Number], width: Number, i: int, last: bool, terms: int) -> list[Number]:
+def piece(function: Callable[[Number], Number], width: Number, i: int, scale: Number, terms: int) -> list[Number]:
     """The polynomial of one interval."""
-    scale = 1 + mp.mpf(2) ** -24 if last else mp.mpf(1)
 
     def ratio(u: Number) -> Number:
         x = i * width + u
@@ -202,12 +204,13 @@ def main() -> None:
         for c in reversed(coefficients):
             print(f"    {mp.nstr(c, digits)},")
         print(")")
-    for name, function, width, count, terms in PIECES:
+    for name, function, width, count, terms, bits in PIECES:
         print(f"# f(x) / x by polynomials in x - {width} i for i < {count}: coefficients by power, then by i")
         print(f"{name} = (")
-        for row in pieces(function, width, count, terms):
-            words = [mp.nstr(c, 10) if abs(c) > mp.mpf("1e-30") else "0.0" for c in row]
-            lines = [", ".join(words[k : k + 6]) for k in range(0, count, 6)]
+        digits, few = (10, 6) if bits == 24 else (18, 4)
+        for row in pieces(function, width, count, terms, bits):
+            words = [mp.nstr(c, digits) if abs(c) > mp.mpf("1e-30") else "0.0" for c in row]
+            lines = [", ".join(words[k : k + few]) for k in range(0, count, few)]
             print("    (\n        " + ",\n        ".join(lines) + ",\n    ),")
         print(")")
     print("# the bits of 2/pi, after 64 zeros")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ge_core.errors import PlanError, SizeBoundError
+from ge_core.errors import OutOfMemoryError, PlanError, SizeBoundError
 from ge_core.ir import dims
 from ge_core.ir.types import TensorType
 from ge_core.plan.aligned import aligned_bytes
@@ -193,6 +193,7 @@ class Frame:
 
         Raises:
             SizeBoundError: it is larger than the bound for which its buffer was placed.
+            OutOfMemoryError: there is no memory of that size.
         """
         shape = self.shape(value) if shape is None else shape
         place, planned = self.layouts.codecs[value], self.plan.values[value]
@@ -200,7 +201,10 @@ class Frame:
         if place is None:
             raise PlanError(f"%{planned.name} has no bytes")
         if kind == "dynamic":
-            data = aligned_bytes(place.nbytes(shape))
+            try:
+                data = aligned_bytes(place.nbytes(shape))
+            except (MemoryError, ValueError) as error:  # of what can be counted, and beyond
+                raise OutOfMemoryError(f"%{planned.name} has shape {list(shape)}", expected="smaller sizes") from error
         elif kind == "arena":
             start, size = self.placement.starts[planned.buffer], self.placement.sizes[planned.buffer]
             if place.nbytes(shape) + self.placement.offsets[value] > size:

@@ -55,7 +55,9 @@ def tile(call: Call, x: Array, repeats: Array) -> Array:
 
 @kernel("Pad")
 def pad(call: Call, x: Array, pads: Array, value: Array | None = None, axes: Array | None = None) -> Array:
-    places = range(x.ndim) if axes is None else [int(a) % x.ndim for a in axes]
+    places = range(x.ndim) if axes is None else [int(a) for a in axes]
+    if any(not -x.ndim <= a < x.ndim for a in places):
+        raise call.error(IndexRangeError, f"axes {list(places)} are out of range for rank {x.ndim}")
     amounts = [int(n) for n in pads]
     mode = call.attr("mode")
     before, after = [0] * x.ndim, [0] * x.ndim
@@ -79,9 +81,11 @@ def _pad_constant(call: Call, x: Array, before: list[int], sizes: list[int], val
     fill = np.asarray(blank, x.dtype) if value is None else value.reshape(())
     out = np.empty(sizes, x.dtype)
     out[...] = fill
-    inside = tuple(slice(max(b, 0), b + n) for b, n in zip(before, x.shape, strict=True))
-    kept = tuple(slice(max(-b, 0), max(s - b, 0)) for b, s in zip(before, sizes, strict=True))
-    out[inside] = x[kept]
+    # where an axis begins and ends in the result; of one that is taken away as a whole nothing is left
+    begins = [min(max(b, 0), size) for b, size in zip(before, sizes, strict=True)]
+    ends = [max(min(b + n, s), first) for b, n, s, first in zip(before, x.shape, sizes, begins, strict=True)]
+    inside = tuple(map(slice, begins, ends))
+    out[inside] = x[tuple(slice(i - b, j - b) for i, j, b in zip(begins, ends, before, strict=True))]
     return out
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ge_core.errors import ExecutionError
+from ge_core.errors import ExecutionError, IndexRangeError
 from ge_core.ir.dtype import DType
 from ge_core.ops.registry import KERNELS, kernel
 from ge_core.reference.call import Call
@@ -67,7 +67,10 @@ _REDUCTIONS: dict[str, Callable[[Array, Axes, DType], Array]] = {
 
 def reduce(call: Call, x: Array, axes: Array | None = None) -> Array:
     """The kernel of every Reduce operator."""
-    over = () if axes is None else tuple(int(a) % max(x.ndim, 1) for a in axes.reshape(-1))
+    over = () if axes is None else tuple(int(a) for a in axes.reshape(-1))
+    if any(not -max(x.ndim, 1) <= a < max(x.ndim, 1) for a in over):
+        raise call.error(IndexRangeError, f"axes {list(over)} are out of range for rank {x.ndim}")
+    over = tuple(a % max(x.ndim, 1) for a in over)
     if not over and not call.attr("noop_with_empty_axes"):
         over = tuple(range(x.ndim))
     if x.ndim == 0:

@@ -78,14 +78,17 @@ def sample(
         placed = []
         for index, weight in _taps(at, mode):
             inside, counts = _placed(index, size, border, align_corners)
-            placed.append((inside, (weight * counts).astype(x.dtype)))
+            placed.append((inside, weight.astype(x.dtype), counts))
         axes.append(placed)
     total = np.zeros((*x.shape[:2], where.shape[-1]), x.dtype)
     for corner in itertools.product(*axes):
         index = np.zeros(where.shape[1:], np.int64)
         weight = np.ones(where.shape[1:], x.dtype)
-        for size, (at, w) in zip(spatial, corner, strict=True):
+        counted = np.ones(where.shape[1:], np.bool_)
+        for size, (at, w, counts) in zip(spatial, corner, strict=True):
             index = index * size + at
-            weight = weight * w
-        total += np.take_along_axis(flat, index[:, None], axis=2) * weight[:, None]
+            weight, counted = weight * w, counted & counts
+        # what lies outside is 0, whatever the element is that stands for its place
+        value = np.where(counted[:, None], np.take_along_axis(flat, index[:, None], axis=2), x.dtype.type(0))
+        total += value * weight[:, None]
     return total

@@ -15,7 +15,7 @@ from ge_core.backend import Artifact, Group, Implementation, Options, Problem, R
 from ge_core.errors import BackendError, GeError
 from ge_core.ir.dtype import DTYPES
 from ge_core.ir.graph import Graph, Node, constant_of
-from ge_core.ir.traverse import walk
+from ge_core.ir.traverse import type_symbols, walk
 from ge_core.ir.types import TensorType, Type
 from ge_core.ops.registry import DECOMPOSITIONS, KERNELS
 from ge_core.plan.plan import CopyStep, ExecutionPlan, KernelStep
@@ -120,7 +120,7 @@ class CpuBackend:
         isa = wanted(options.get("isa"))[0]
 
         def has_kernel(node: Node) -> bool:
-            return _tensors_alone(node) and implementations.covers(node, isa, options)
+            return _tensors_alone(node) and not _sized_late(node) and implementations.covers(node, isa, options)
 
         return [
             ExpandComposites(lambda node: has_kernel(node) or _reduces_late(node)),
@@ -248,6 +248,14 @@ def _reduces_late(node: Node) -> bool:
     """Whether a reduction gets its axes in the call: then none of its steps has sizes that kernels could take."""
     axes = node.input(1) if node.op.startswith("Reduce") else None
     return axes is not None and axes.content is None and constant_of(axes) is None
+
+
+def _sized_late(node: Node) -> bool:
+    """Whether a result has a size that the node itself finds out: then no kernel can write it."""
+    from ge_core.passes.rewrite import defined_sizes  # models from files do without
+
+    symbols = {s for v in node.outputs for s in type_symbols(v.type)}
+    return bool(symbols) and not symbols.isdisjoint(defined_sizes(node))
 
 
 def _tensors_alone(node: Node) -> bool:

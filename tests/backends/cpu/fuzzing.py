@@ -57,6 +57,13 @@ CASES: dict[str, tuple[Make, tuple[tuple[str, tuple[int, ...]], ...], tuple[int,
     "ConstantOfShape": (lambda b, s: b.ConstantOfShape(s), (_V,), (0,)),
     "Pad": (lambda b, x, p: b.Pad(x, p), (_X, ("int64", (4,))), (1,)),
     "Pad, reflected": (lambda b, x, p: b.Pad(x, p, mode="reflect"), (_X, ("int64", (4,))), (1,)),
+    "Pad of axes": (lambda b, x, p, a: b.Pad(x, p, None, a), (_X, ("int64", (2,)), ("int64", (1,))), (1, 2)),
+    "ReduceSum": (lambda b, x, a: b.ReduceSum(x, a, keepdims=0), (_X, ("int64", (1,))), (1,)),
+    "Unsqueeze": (lambda b, x, a: b.Unsqueeze(x, a), (_X, _V), (1,)),
+    "CumProd": (lambda b, x, a: b.CumProd(x, a), (_X, ("int64", ())), (1,)),
+    "Resize": (lambda b, x, s: b.Resize(x, None, s, mode="linear"), (_X, ("float32", (2,))), (1,)),
+    "Resize, antialiased": (
+        lambda b, x, s: b.Resize(x, None, None, s, mode="cubic", antialias=1), (_X, _V), (1,)),
     "Range": (lambda b, s, e, d: b.Range(s, e, d), (("int64", ()),) * 3, (0, 1, 2)),
     "Resize to sizes": (
         lambda b, x, s: b.Resize(x, None, None, s, mode="linear"), (("float32", (1, 1, 4, 5)), ("int64", (4,))), (1,)),

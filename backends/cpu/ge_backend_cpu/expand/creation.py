@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from ge_backend_cpu.expand.registry import expansion
 from ge_backend_cpu.expand.select import numbers, operand, unlimited
+from ge_backend_cpu.loops.rules.creation import rounds_each_step
 from ge_core.ir.builder import Builder
 from ge_core.ir.graph import Node, Value
 from ge_core.passes.rewrite import defined_sizes
 
 
 def _of_any_length(node: Node) -> bool:
-    return bool(defined_sizes(node)) and node.output.dtype.name in ("int32", "int64", "float32", "float64")
+    dtype = node.output.dtype
+    return bool(defined_sizes(node)) and dtype.is_numeric and dtype.bits >= 8 and dtype.name != "uint64"
 
 
 @expansion("Range", when=_of_any_length)
@@ -27,12 +29,25 @@ def range_(b: Builder, node: Node) -> Sequence[Value]:
         b.ge.Check(b.Not(b.Equal(delta, 0)), message="the delta of a range is 0")
         first, last, step = (b.Cast(v, to="float64") for v in (start, limit, delta))
         count = b.Ceil(b.Div(b.Sub(last, first), step))
-        b.ge.Check(b.Less(count, float(1 << 62)), message="a range has no end")
+        b.ge.Check(b.Less(b.Abs(count), float(1 << 62)), message="a range has no end")
         length = unlimited(b, b.Max([b.Cast(count, to="int64"), 0]))
-        return [b.Add(start, b.Mul(b.Cast(numbers(b, length), to=dtype), delta))]
+        return [_floats(b, node, numbers(b, length), start, delta)]
     first, last, step = (b.Cast(v, to="int64") for v in (start, limit, delta))
     back = b.Sub(first, last)
     wraps = b.BitwiseAnd(b.BitwiseXor(first, last), b.BitwiseXor(first, back))
     b.ge.Check(b.GreaterOrEqual(wraps, 0), message="the ends of a range are too far apart")
     length = unlimited(b, b.Max([b.Neg(b.ge.FloorDiv(back, step)), 0]))
     return [b.Cast(b.Add(first, b.Mul(numbers(b, length), step)), to=dtype)]
+
+
+def _floats(b: Builder, node: Node, places: Value, start: Value, delta: Value) -> Value:
+    dtype = node.output.dtype
+    made: Value
+    if rounds_each_step(node):
+        step = b.Cast(b.Mul(b.Cast(places, to=dtype), delta), to=dtype)
+        made = b.Add(start, step)
+        return made
+    kind = "float32" if dtype.bits < 32 else dtype
+    step = b.Mul(b.Cast(places, to=kind), b.Cast(delta, to=kind))
+    made = b.Cast(b.Add(b.Cast(start, to=kind), step), to=dtype)
+    return made

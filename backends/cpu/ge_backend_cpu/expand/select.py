@@ -9,7 +9,7 @@ from ge_backend_cpu.loops.reading import attribute
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Size
-from ge_core.ir.graph import Node, Value
+from ge_core.ir.graph import Node, Value, constant_of
 
 MOST_COLUMNS = 64
 """Elements of a slice up to which slices are ordered by one sort for each."""
@@ -22,9 +22,9 @@ def bound(b: Builder, number: Value, most: Size) -> Value:
     return made
 
 
-def unlimited(b: Builder, number: Value) -> Size:
-    """An integer scalar as a size of any value from 0 on."""
-    content = b.ge.BindDim(number, lo=0, hi=-1).content
+def unlimited(b: Builder, number: Value, least: int = 0) -> Size:
+    """An integer scalar as a size of any value from `least` on."""
+    content = b.ge.BindDim(number, lo=least, hi=-1).content
     assert content is not None
     size: Size = content[0]
     return size
@@ -41,6 +41,11 @@ def operand(node: Node, index: int) -> Value:
     value = node.input(index)
     assert value is not None
     return value
+
+
+def is_later(value: Value) -> bool:
+    """Whether only the run knows the elements of an operand."""
+    return value.content is None and constant_of(value) is None
 
 
 def flat(b: Builder, x: Value) -> Value:

@@ -122,8 +122,9 @@ class Access:
             ]
         if vectors is None and stride == -1 and masks is None:
             return [self._reversed(pointer, self.f.sub(base, u * self.width), dtype) for u in range(self.rounds)]
-        lanes = self._lanes(base, stride, vectors)
-        return [self._gather(pointer, at, dtype, masks and masks[u]) for u, at in enumerate(lanes)]
+        # the scalar part goes into the pointer, so that what is left may fit into narrower lanes
+        lanes, first = self._lanes(0, stride, vectors), self.f.at(pointer, base, dtype)
+        return [self._gather(first, at, dtype, masks and masks[u]) for u, at in enumerate(lanes)]
 
     def _scalar_load(self, pointer: Value, base: Int, dtype: DType, where: Value | None) -> Value:
         if where is None:

@@ -36,7 +36,7 @@ class Expr:
     """One value at one place.
 
     Attributes:
-        op: a primitive; or const, load, index, cast, bits, check, reduce, arg.
+        op: a primitive; or const, load, index, cast, bits, check, within, reduce, arg.
         kind: element type of the value, one that `compute_kind` gives.
         args: operands.
         data: what else it depends on (see the methods of `Space`).
@@ -54,7 +54,7 @@ class Expr:
 
     @property
     def limit(self) -> Size:
-        """For a check: the bound of its value."""
+        """For an index: the bound of its value."""
         limit: Size = self.data
         return limit
 
@@ -64,7 +64,7 @@ class Expr:
 
 # picoseconds of one element in a vector of float32 on one core of about 3 GHz
 COSTS: dict[str, int] = {
-    "const": 0, "index": 20, "load": 60, "cast": 40, "check": 60, "reduce": 0, "div": 300, "sqrt": 300,
+    "const": 0, "index": 20, "load": 60, "cast": 40, "check": 60, "within": 0, "reduce": 0, "div": 300, "sqrt": 300,
     "exp": 350, "exp_nonpositive": 300, "exp2": 300, "expm1": 400, "log": 450, "log2": 450, "log10": 450,
     "log1p": 900, "tanh": 700, "erf": 450, "sin": 700, "cos": 700, "tan": 3000, "pow": 1200, "atan": 700,
     "asin": 2000, "acos": 2000, "sinh": 2500, "cosh": 2500, "asinh": 3000, "acosh": 3000, "atanh": 2500,
@@ -137,6 +137,10 @@ class Space:
     def check(self, index: Expr, limit: Size) -> Expr:
         """An int64 index that is an error outside of [0, limit)."""
         return self.make("check", int64, (index,), limit)
+
+    def within(self, index: Expr, limit: Size) -> Expr:
+        """An int64 index that is known to lie in [0, limit)."""
+        return self.make("within", int64, (index,), limit)
 
     def reduce(self, op: str, body: Expr, axes: tuple[Axis, ...]) -> Expr:
         """The sum, prod, max or min of a body over some axes."""

@@ -256,6 +256,9 @@ class Emitter(Access):
             return self.f.i(base)
         return self._lanes(base, stride, vectors)
 
+    def _make_within(self, let: Let) -> Any:
+        return self.values[let.args[0]]
+
     def _make_check(self, let: Let) -> Any:
         value, limit = self.values[let.args[0]], self.f.i(self.n(let.data))
         bad = [

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ge_backend_cpu.kernel import Kernel, Launch, result, source
+from ge_backend_cpu.loops.checks import unread_checks
 from ge_backend_cpu.loops.expr import compute_kind
 from ge_backend_cpu.loops.index import Affine, Axis, CutAxis, SplitAxis, Unsupported
 from ge_backend_cpu.loops.part import Part
+from ge_backend_cpu.loops.raw import stored_form
 from ge_backend_cpu.loops.registry import rules
 from ge_backend_cpu.loops.schedule import Schedule, Target, schedule
 from ge_backend_cpu.loops.tensor import Domain, Index, Tensor, Tracer, address
@@ -76,6 +78,7 @@ class _Lowering:
         self.dtypes: list[DType] = [_dtype(v) for v in (*part.sources, *part.outputs)]
         self.shapes: list[Shape] = []
         self.launches: list[Launch] = []
+        self.checks: list[Launch] = []
         self.in_place: tuple[tuple[int, int], ...] = ()
         self.picoseconds: Size = 0
 
@@ -91,7 +94,8 @@ class _Lowering:
                 self._launch(domain, targets)
             pending = [k for k in pending if k not in group and k not in followers]
         in_place = self.in_place if len(self.launches) == 1 else ()
-        return Lowered(tuple(self.launches), in_place, 0, self.picoseconds + LAUNCH * len(self.launches))
+        launches = (*self.checks, *self.launches)
+        return Lowered(launches, in_place, 0, self.picoseconds + LAUNCH * len(self.launches))
 
     def _stored(self, k: int, tensor: Tensor) -> Tensor:
         """A result as it is stored: with its halo and its rounding up to whole blocks, filled, as elements."""
@@ -184,7 +188,9 @@ class _Lowering:
     def _launch(self, domain: Domain, targets: Sequence[Target]) -> None:
         count = len(self.part.sources)
         layout = self.results[targets[0].operand - count]
-        plan = schedule(_storage_order(domain, layout), targets, self.dtypes)
+        dtypes, targets = self._stored_forms(targets)
+        plan = schedule(_storage_order(domain, layout), targets, dtypes)
+        self.checks += unread_checks(domain.axes, [t.value for t in targets], self.dtypes)
         self.launches.append(
             Launch(
                 kernel=Kernel("loops", plan.program.to_json()),
@@ -197,6 +203,17 @@ class _Lowering:
         )
         self.picoseconds = self.picoseconds + plan.picoseconds
         self.in_place = tuple(self._in_place(plan, targets))
+
+    def _stored_forms(self, targets: Sequence[Target]) -> tuple[list[DType], list[Target]]:
+        """Element types and stores, with small floats that are not computed with as integers."""
+        dtypes, found = list(self.dtypes), []
+        for target in targets:
+            bits = stored_form(self.tracer.space, target.value, target.dtype)
+            if bits is not None:
+                target = Target(target.operand, bits.kind, target.at, bits)
+                dtypes[target.operand] = bits.kind
+            found.append(target)
+        return dtypes, found
 
     def _in_place(self, plan: Schedule, targets: Sequence[Target]) -> list[tuple[int, int]]:
         count = len(self.part.sources)

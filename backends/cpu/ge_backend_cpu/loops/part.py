@@ -13,6 +13,8 @@ from ge_core.ir.types import Layout
 
 SMALL = 64
 """Constants of up to so many elements belong to what a piece is compared by."""
+INDICES = 1 << 16
+"""The same for integers, which are looked at to see whether they are indices that need no check."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,13 @@ class Part:
 
 
 def _small(value: Value) -> Any:
-    """The elements of a small constant; for others whether it is one."""
+    """What stands for the elements of a small constant; for others whether it is one."""
     constant = source_of(value).constant
     if constant is None:
         return False
-    small = constant.type.elements in range(SMALL + 1) and constant.residence != "absent"
-    if small and constant.type.dtype.kind != "string":
+    count, dtype = constant.type.elements, constant.type.dtype
+    few = INDICES if dtype.is_integer and dtype.bits >= 32 else SMALL
+    if count in range(few + 1) and constant.residence != "absent" and dtype.kind != "string":
         return constant.digest()
     return True
 

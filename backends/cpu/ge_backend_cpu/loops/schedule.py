@@ -327,7 +327,7 @@ class _Scheduler:
         tile = Tile(rows, vector)
         known: dict[Expr, Expr] = {}
         for load in (e for e, axis in zip(loads, axes, strict=True) if axis is rows):
-            dtype = self.dtypes[load.data[0]]
+            dtype = DType.of(load.data[1])
             self.scratch.append((dtype, staging.height(dtype) * staging.COLUMNS))
             number = -len(self.scratch)
             at = Affine.of({rows: staging.COLUMNS, vector: 1})

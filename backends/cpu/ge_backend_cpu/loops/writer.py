@@ -232,6 +232,8 @@ class Writer:
             args, data = (), self.address(expr.data)
         elif expr.op == "check":
             data = self.number(expr.data)
+        elif expr.op == "within":
+            data = None
         elif expr.op not in ("cast", "select"):
             kind = expr.args[0].kind.name
         scope.ids[expr] = self._let(scope, expr.op, kind, args, data, price)

@@ -11,13 +11,16 @@ from ge_backend_cpu.kernel import result, source, work
 from ge_backend_cpu.loops.expr import compute_kind
 from ge_backend_cpu.loops.reading import attribute
 from ge_backend_cpu.serial.launch import computes, implemented, launched, operand
+from ge_backend_cpu.serial.sampling import BLOCK
 from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.graph import Node
 
 POINT = 4000
-"""Picoseconds of one element that is sampled from four neighbours."""
+"""Picoseconds of one element that is sampled from four neighbours, one after the other."""
+NARROW = 1 << 28
+"""Elements of a plane up to which 32-bit numbers name them."""
 
 
 def _not_empty(sizes: Sequence[Size]) -> bool:
@@ -39,8 +42,9 @@ def grid_sample(node: Node, isa: Isa, options: Options) -> Sequence[Implementati
     launch = launched(
         "grid",
         [(source(0), image.dtype), (source(1), grid.dtype), (result(), node.output.dtype)],
-        values, image.shape[0] * points, dims.product(node.output.shape) * (taps * POINT // 4),
+        values, image.shape[0] * dims.ceildiv(points, BLOCK), dims.product(node.output.shape) * (taps * POINT // 8),
         rank=rank, mode=mode, border=border, align=bool(attribute(node, "align_corners")),
+        narrow=dims.less_equal(dims.product(spatial), NARROW) is True,
     )  # fmt: skip
     return [implemented(node, [launch])]
 

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, result, source, work
-from ge_backend_cpu.loops.index import Unsupported
+from ge_backend_cpu.loops.checks import unread_checks
+from ge_backend_cpu.loops.expr import Expr, Space
+from ge_backend_cpu.loops.index import Affine, Axis, Unsupported
 from ge_backend_cpu.loops.reading import attribute, sizes
 from ge_backend_cpu.ops.selecting import SCAN
-from ge_backend_cpu.ops.sequential import copied
+from ge_backend_cpu.ops.sequential import checked, copied
 from ge_backend_cpu.serial.launch import computes, implemented, launched, operand
 from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType, float32, int64
-from ge_core.ir.graph import Node
+from ge_core.ir.graph import Node, Value
 
 
 class _Sums:
@@ -93,7 +95,17 @@ def scatter_rows(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
         + sums.operands + [(result(), node.output.dtype)],
         values, inner, (elements + rows * inner * 4) * SCAN, depth=depth, reduction=reduction,
     )  # fmt: skip
-    return [implemented(node, [launch], sums.workspace, [(0, 0)])]
+    checks = _unread(1, indices, data.shape[:depth], rows, inner)
+    return [implemented(node, [*checks, launch], sums.workspace, [(0, 0)])]
+
+
+def _unread(number: int, indices: Value, limits: Sequence[Size], rows: Size, inner: Size) -> list[Launch]:
+    """Checks of tuples of indices, which are operand `number`, for rows that have no element."""
+    space, row = Space(), Axis(rows)
+    read = [space.load(number, indices.dtype, Affine.axis(row) * len(limits) + k) for k in range(len(limits))]
+    found = [checked(space, value, limit) for value, limit in zip(read, limits, strict=True)]
+    values = [value for at in found for value, _ in at.terms if isinstance(value, Expr)]
+    return unread_checks([row, Axis(inner)], values, [indices.dtype] * (number + 1))
 
 
 @implementation("ge.SegmentReduce")
@@ -115,7 +127,10 @@ def segment_reduce(node: Node, isa: Isa, options: Options) -> Sequence[Implement
         (segments + data.shape[0]) * inner * 2 * SCAN,
         reduction=reduction,
     )
-    return [implemented(node, [launch], sums.workspace)]
+    space, row = Space(), Axis(data.shape[0])
+    read = space.check(space.cast(space.load(1, numbers.dtype, Affine.axis(row)), int64), segments)
+    checks = unread_checks([row, Axis(inner)], [read], [data.dtype, numbers.dtype])
+    return [implemented(node, [*checks, launch], sums.workspace)]
 
 
 @implementation("TensorScatter")

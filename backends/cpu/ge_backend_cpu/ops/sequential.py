@@ -8,6 +8,7 @@ from ge_backend_cpu.groups import typical
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, Launch, launch_data, result, source
+from ge_backend_cpu.loops.checks import unread_checks
 from ge_backend_cpu.loops.expr import Expr, Space, compute_kind
 from ge_backend_cpu.loops.index import Affine, Axis, Unsupported
 from ge_backend_cpu.loops.program import Range
@@ -158,7 +159,7 @@ def _lane_bytes(dtype: DType) -> int:
     return min(max(compute_kind(dtype).bits // 8, 1), 4)
 
 
-def _checked(space: Space, value: Expr, size: Size) -> Affine:
+def checked(space: Space, value: Expr, size: Size) -> Affine:
     """An index that was read: negative ones count from the end, those outside are an error."""
     wide = space.cast(value, int64)
     end = space.apply("add", wide, space.index(Affine((), size)))
@@ -190,7 +191,7 @@ def _scatter_nd(node: Node) -> Implementation:
     at = Affine()
     for k in range(count):
         read = space.load(1, indices.dtype, lookup((Affine.axis(rows), Affine((), k))))
-        at = at * data.shape[k] + _checked(space, read, data.shape[k])
+        at = at * data.shape[k] + checked(space, read, data.shape[k])
     at = at * inner.size + Affine.axis(inner)
     update = space.load(2, dtype, Affine.axis(rows) * inner.size + Affine.axis(inner))
     value = _combined(space, node, at, update)
@@ -203,7 +204,8 @@ def _scatter_nd(node: Node) -> Implementation:
 
     dtypes = [indices.dtype, updates.dtype, dtype]
     second = _launched(writer, [], lanes, body, dtypes, (source(1), source(2), result()))
-    return _implemented(node, [copied(node), second], [(0, 0)])
+    checks = unread_checks([rows, inner], [v for v, _ in at.terms if isinstance(v, Expr)], [dtype, *dtypes])
+    return _implemented(node, [*checks, copied(node), second], [(0, 0)])
 
 
 def _scatter_elements(node: Node) -> Implementation:
@@ -218,7 +220,7 @@ def _scatter_elements(node: Node) -> Implementation:
     axes = [Axis(size) for size in indices.shape]
     index = [Affine.axis(a) for a in axes]
     read = space.load(1, indices.dtype, address(indices.shape, None)(tuple(index)))
-    place = [*index[:axis], _checked(space, read, data.shape[axis]), *index[axis + 1 :]]
+    place = [*index[:axis], checked(space, read, data.shape[axis]), *index[axis + 1 :]]
     at = address(data.shape, None)(tuple(place))
     update = space.load(2, dtype, address(updates.shape, None)(tuple(index)))
     value = _combined(space, node, at, update)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from ge_backend_cpu import convert
 from ge_backend_cpu import llvm_ir as ir
-from ge_backend_cpu.emit import Function, width_of
+from ge_backend_cpu.emit import I1, I32, POINTER, Function, constant, mangled, vector, width_of
 from ge_backend_cpu.integers import I64, Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.loops.expr import compute_kind
@@ -38,17 +38,10 @@ class Num:
     kind: DType
 
     def _apply(self, name: str, *others: Given) -> Num:
-        return self.code.apply(name, self, *[self._as_wide(self.code.number(o, self.kind)) for o in others])
-
-    def _as_wide(self, other: Num) -> Num:
-        """A scalar in every lane where this is a vector."""
-        width = width_of(self.value)
-        if width == 1 or width_of(other.value) == width:
-            return other
-        return Num(self.code, self.code.f.splat(other.value, width), other.kind)
+        return self.code.apply(name, *self.code.as_wide(self, *[self.code.number(o, self.kind) for o in others]))
 
     def _reversed(self, name: str, other: Given) -> Num:
-        return self.code.apply(name, self.code.number(other, self.kind), self)
+        return self.code.apply(name, *self.code.as_wide(self.code.number(other, self.kind), self))
 
     def __add__(self, other: Given) -> Num:
         return self._apply("add", other)
@@ -79,11 +72,13 @@ class Num:
 
     def __floordiv__(self, other: Given) -> Num:
         """The quotient of integers: of self >= 0 by other > 0."""
-        return Num(self.code, self.code.f.b.udiv(self.value, self.code.number(other, self.kind).value), self.kind)
+        a, b = self.code.as_wide(self, self.code.number(other, self.kind))
+        return Num(self.code, self.code.f.b.udiv(a.value, b.value), self.kind)
 
     def __mod__(self, other: Given) -> Num:
         """The remainder of integers: of self >= 0 by other > 0."""
-        return Num(self.code, self.code.f.b.urem(self.value, self.code.number(other, self.kind).value), self.kind)
+        a, b = self.code.as_wide(self, self.code.number(other, self.kind))
+        return Num(self.code, self.code.f.b.urem(a.value, b.value), self.kind)
 
     def __lt__(self, other: Given) -> Num:
         return self._apply("lt", other)
@@ -129,8 +124,8 @@ class Num:
     def choose(self, yes: Given, no: Given) -> Num:
         """One of two values by this bool; at least one of them is no Python number."""
         kind = next(v.kind for v in (yes, no) if isinstance(v, Num))
-        parts = [self.code.number(v, kind) for v in (yes, no)]
-        return Num(self.code, self.code.f.b.select(self.value, parts[0].value, parts[1].value), kind)
+        condition, *parts = self.code.as_wide(self, *[self.code.number(v, kind) for v in (yes, no)])
+        return Num(self.code, self.code.f.b.select(condition.value, parts[0].value, parts[1].value), kind)
 
     def to(self, dtype: DType) -> Num:
         """Converted by the rules of Cast; rounded to a float type below 32 bits."""
@@ -188,6 +183,22 @@ class Array:
         """The array that begins at an element of this one."""
         return replace(self, pointer=self.code.f.at(self.pointer, self._first(start), self.dtype))
 
+    def gather(self, index: Num, where: Num | None = None) -> Num:
+        """The elements at a vector's places, or at one place; 0 where a condition does not hold."""
+        width = width_of(index.value)
+        if width == 1:
+            found = self[index.to(int64)]
+            return found if where is None else where.choose(found, 0)
+        f, stored = self.code.f, vector(convert.stored_type(self.dtype), width)
+        pointers = f.b.gep(self.pointer, [index.value], source_etype=convert.stored_type(self.dtype))
+        pointers.type = ir.VectorType(POINTER, width)
+        mask = constant(vector(I1, width), 1) if where is None else where.value
+        raw = f.intrinsic(
+            "masked.gather", pointers, ir.Constant(I32, self.dtype.bits // 8), mask, constant(stored, 0),
+            returns=stored, suffix=f"{mangled(stored)}.v{width}p0",
+        )  # fmt: skip
+        return Num(self.code, convert.widen(f, raw, self.dtype), self.kind)
+
     def in_vectors(self, width: int) -> Array:
         """The same elements, several of them to an index."""
         return replace(self, width=width)
@@ -210,7 +221,15 @@ class Code:
         self.options = parameters
         self.arrays = [Array(self, p, d) for p, d in zip(self.f.operands, dtypes, strict=True)]
         self.sizes = {name: Num(self, self.f.params[name], int64) for name in names}
-        self._primitives = Primitives(self.f, self.f.fail)
+        self._primitives = Primitives(self.f, self._check)
+
+    def _check(self, condition: Value, status: int) -> None:
+        """Leave the kernel with a status if a condition holds in any lane."""
+        width = width_of(condition)
+        if width > 1:
+            word = self.f.b.bitcast(condition, ir.IntType(width))
+            condition = self.f.b.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
+        self.f.fail(condition, status)
 
     def number(self, given: Given, kind: DType) -> Num:
         """A Python number as a value of a kind; values stay."""
@@ -227,6 +246,17 @@ class Code:
 
     def integer(self, given: Given) -> Num:
         return self.number(given, int64)
+
+    def as_wide(self, *values: Num) -> list[Num]:
+        """Scalars in every lane, where one of the values is a vector."""
+        width = max(width_of(v.value) for v in values)
+        return [v if width_of(v.value) == width else Num(self, self.f.splat(v.value, width), v.kind) for v in values]
+
+    def lanes(self, first: Num, width: int) -> Num:
+        """first, first + 1, ...; the number itself for width 1."""
+        if width == 1:
+            return first
+        return first + Num(self, self.f.lane_numbers(width, convert.compute_type(first.kind)), first.kind)
 
     def apply(self, name: str, *arguments: Num) -> Num:
         """A primitive (`ge_core.ops.pointwise.PRIMITIVES`)."""

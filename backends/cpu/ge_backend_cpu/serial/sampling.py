@@ -8,8 +8,8 @@ from typing import Any
 
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import INDEX_OUT_OF_RANGE, SIZE_OUT_OF_BOUND, family
-from ge_backend_cpu.serial.code import Code, Num, split
-from ge_core.ir.dtype import DType, float64, int64
+from ge_backend_cpu.serial.code import Array, Code, Num, split
+from ge_core.ir.dtype import DType, float64, int32, int64
 
 FAR = float(1 << 30)
 """Coordinates are cut off here, far beyond every image."""
@@ -18,11 +18,14 @@ KEYS = -0.75
 MOST_SAMPLES = 1 << 16
 """Samples of a bin along one axis: a region that needs more lies far outside of every image."""
 
-Tap = tuple[Num, Num]
-"""An element's index along an axis (a safe one), and its weight."""
+BLOCK = 256
+"""Points of one work item."""
+Tap = tuple[Num, Num | None, Num | None]
+"""An element's index along an axis (a safe one), its weight unless that is 1, and whether it counts unless it always
+does."""
 
 
-def _weights(c: Code, part: Num, mode: str) -> list[tuple[int, Num]]:
+def _weights(part: Num, mode: str) -> list[tuple[int, Num]]:
     """Offsets and weights of the elements around a point at `part` behind the first."""
     if mode == "linear":
         return [(0, 1.0 - part), (1, part)]
@@ -37,7 +40,7 @@ def _weights(c: Code, part: Num, mode: str) -> list[tuple[int, Num]]:
     return found
 
 
-def _placed(c: Code, index: Num, size: Num, border: str, align: bool) -> tuple[Num, Num | None]:
+def _placed(index: Num, size: Num, border: str, align: bool) -> tuple[Num, Num | None]:
     """An index within the image, and whether it counts (None: always)."""
     inside: Num | None = None
     if border == "zeros":
@@ -52,31 +55,45 @@ def _placed(c: Code, index: Num, size: Num, border: str, align: bool) -> tuple[N
     return index.min(size - 1).max(0), inside
 
 
-def taps(c: Code, where: Num, size: Num, mode: str, border: str, align: bool, kind: DType) -> list[Tap]:
-    """The elements along one axis that take part in the value at a coordinate."""
+def taps(where: Num, size: Num, mode: str, border: str, align: bool, kind: DType) -> list[Tap]:
+    """The elements along one axis that take part in the value at a coordinate; indices are of the size's type."""
     where = where.max(-FAR).min(FAR)
+    points: list[tuple[Num, Num | None]]
     if mode == "nearest":
-        points = [(where.call("round").to(int64), c.number(1.0, kind))]
+        points = [(where.call("round").to(size.kind), None)]
     else:
         low = where.call("floor")
-        base, part = low.to(int64), where - low
-        points = [(base + offset, weight.to(kind)) for offset, weight in _weights(c, part, mode)]
+        base, part = low.to(size.kind), where - low
+        points = [(base + offset, weight.to(kind)) for offset, weight in _weights(part, mode)]
     found = []
     for index, weight in points:
-        place, inside = _placed(c, index, size, border, align)
-        found.append((place, weight if inside is None else inside.choose(weight, 0.0)))
+        place, inside = _placed(index, size, border, align)
+        found.append((place, weight, inside))
     return found
 
 
-def corners(c: Code, along: Sequence[Sequence[Tap]], sizes: Sequence[Num]) -> list[Tap]:
+def corners(along: Sequence[Sequence[Tap]], sizes: Sequence[Num]) -> list[Tap]:
     """All combinations of taps of the axes: numbers of elements in the plane, and products of weights."""
     found = []
     for corner in itertools.product(*along):
-        place, weight = corner[0]
-        for (index, factor), size in zip(corner[1:], sizes[1:], strict=True):
-            place, weight = place * size + index, weight * factor
-        found.append((place, weight))
+        place, weight, inside = corner[0]
+        for (index, factor, within), size in zip(corner[1:], sizes[1:], strict=True):
+            place = place * size + index
+            weight = weight if factor is None else factor if weight is None else weight * factor
+            inside = within if inside is None else inside if within is None else inside & within
+        found.append((place, weight, inside))
     return found
+
+
+def sampled(image: Array, found: Sequence[Tap], kind: DType) -> Num:
+    """The sum of the weighted elements that count."""
+    total: Num | None = None
+    for place, weight, inside in found:
+        value = image.gather(place, inside).to(kind)
+        value = value if weight is None else value * weight
+        total = value if total is None else total + value
+    assert total is not None
+    return total
 
 
 @family("serial.grid")
@@ -84,34 +101,49 @@ def emit_grid(module: Any, symbol: str, parameters: Mapping[str, Any], isa: Isa)
     """Values at the points of a grid.
 
     Operands: image [batch, channels, *sizes], grid [batch, points, rank] (the innermost axis first), result [batch,
-    channels, points]. A work item is one point of one image.
+    channels, points]. A work item is `BLOCK` points of one image. With `narrow` numbers of a plane's elements fit into
+    int32.
     """
     c = Code(module, symbol, parameters, isa)
+    points = c.sizes["points"]
+    blocks = (points + BLOCK - 1) // BLOCK
+    with c.items() as item:
+        batch, block = split(c, item, blocks, blocks)
+        last = (block * BLOCK + BLOCK).min(points)
+        whole = block * BLOCK + (last - block * BLOCK) // isa.lanes * isa.lanes
+        with c.count(block * BLOCK, whole, isa.lanes) as point:
+            _grid_points(c, batch, point, isa.lanes)
+        with c.count(whole, last) as point:
+            _grid_points(c, batch, point, 1)
+    c.finish()
+
+
+def _grid_points(c: Code, batch: Num, point: Num, width: int) -> None:
+    """Neighbouring points in all channels."""
     image, grid, result = c.arrays
-    rank, mode, border, align = (parameters[name] for name in ("rank", "mode", "border", "align"))
+    rank, mode, border, align = (c.options[name] for name in ("rank", "mode", "border", "align"))
     kind = image.kind if image.dtype.is_float else float64
+    numbers = int32 if c.options["narrow"] else int64
     sizes = [c.sizes[f"size{i}"] for i in range(rank)]
     plane = c.integer(1)
     for size in sizes:
         plane = plane * size
+    narrow = [size.to(numbers) for size in sizes]
     channels, points = c.sizes["channels"], c.sizes["points"]
-    with c.items() as item:
-        batch, point = split(c, item, points, points)
-        along = []
-        for i, size in enumerate(sizes):
-            where = grid[item * rank + (rank - 1 - i)]
-            where = where.call("isnan").choose(-1.0, where)
-            wide = size.to(where.kind)
-            where = (where + 1.0) / 2.0 * (wide - 1.0) if align else ((where + 1.0) * wide - 1.0) / 2.0
-            along.append(taps(c, where, size, mode, border, align, kind))
-        found = corners(c, along, sizes)
-        with c.count(0, channels) as channel:
-            start = (batch * channels + channel) * plane
-            total = c.number(0.0, kind)
-            for place, weight in found:
-                total = total + image[start + place].to(kind) * weight
-            result[(batch * channels + channel) * points + point] = total.to(result.dtype)
-    c.finish()
+    own = grid.moved((batch * points + point) * rank)
+    lanes = c.lanes(c.number(0, numbers), width) * rank
+    along = []
+    for i, size in enumerate(narrow):
+        where = own.gather(lanes + (rank - 1 - i))
+        where = where.call("isnan").choose(-1.0, where)
+        wide = size.to(where.kind)
+        where = (where + 1.0) / 2.0 * (wide - 1.0) if align else ((where + 1.0) * wide - 1.0) / 2.0
+        along.append(taps(where, size, mode, border, align, kind))
+    found = corners(along, narrow)
+    with c.count(0, channels) as channel:
+        number = batch * channels + channel
+        total = sampled(image.moved(number * plane), found, kind)
+        result.moved(number * points + point).in_vectors(width)[0] = total.to(result.dtype)
 
 
 @family("serial.deformed")
@@ -139,14 +171,11 @@ def emit_deformed(module: Any, symbol: str, parameters: Mapping[str, Any], isa: 
             for i, at in enumerate(split(c, place, *outs)):
                 base = at * c.sizes[f"stride{i}"] - c.sizes[f"begin{i}"] + points[i] * c.sizes[f"dilation{i}"]
                 where = offsets[(item * rank + i) * places + place].to(kind) + base.to(kind)
-                along.append(taps(c, where, sizes[i], "linear", "zeros", False, kind))
-            found = corners(c, along, sizes)
+                along.append(taps(where, sizes[i], "linear", "zeros", False, kind))
+            found = corners(along, sizes)
             factor = masks[0][item * places + place].to(kind) if masks else None
             with c.count(0, channels) as channel:
-                start = (part * channels + channel) * plane
-                total = c.number(0.0, kind)
-                for index, weight in found:
-                    total = total + image[start + index].to(kind) * weight
+                total = sampled(image.moved((part * channels + channel) * plane), found, kind)
                 target = ((part * channels + channel) * count + tap) * places + place
                 columns[target] = total if factor is None else total * factor
     c.finish()
@@ -228,7 +257,7 @@ def emit_roi_align(module: Any, symbol: str, parameters: Mapping[str, Any], isa:
     c.finish()
 
 
-def _bilinear(c: Code, start: Num, bin_: Num, step: Num, k: Num, count: Num, size: Num) -> list[Tap]:
+def _bilinear(c: Code, start: Num, bin_: Num, step: Num, k: Num, count: Num, size: Num) -> list[tuple[Num, Num]]:
     """Sample k of a bin along one axis: the element before it and the one after; weights 0 far outside."""
     at = start + bin_.to(float64) * step + (k.to(float64) + 0.5) * step / count.to(float64)
     wide = size.to(float64)

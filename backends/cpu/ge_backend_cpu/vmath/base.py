@@ -25,6 +25,10 @@ class Kit:
         self.bits_of = I64 if isinstance(element, ir.DoubleType) else I32
         self.int_type = vector(self.bits_of, width)
 
+    def of_width(self, width: int) -> Kit:
+        """The same functions for another width."""
+        raise NotImplementedError
+
     def c(self, value: float) -> Value:
         """A constant."""
         return constant(self.type, float_constant(self.element, value))
@@ -115,6 +119,11 @@ class Kit:
         """2^n for an integer value (of `int_type`) whose result is a normal number."""
         mantissa, bias = (52, 1023) if self.bits_of is I64 else (23, 127)
         return self.from_bits(self.b.shl(self.b.add(n, self.n(bias)), self.n(mantissa)))
+
+    @property
+    def takes_pieces(self) -> bool:
+        """Whether coefficients may be looked up, see `pieces`."""
+        return self.f.isa.level == "x86-64-v4"
 
     @property
     def has_avx512(self) -> bool:

@@ -12,7 +12,7 @@ import math
 from ge_backend_cpu.emit import DOUBLE, I32, Function, constant, vector
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.vmath import coefficients as table
-from ge_backend_cpu.vmath import huge_angle, power
+from ge_backend_cpu.vmath import huge_angle, pieces, power
 from ge_backend_cpu.vmath.base import Kit
 
 INF, NAN = math.inf, math.nan
@@ -33,6 +33,9 @@ class Double(Kit):
 
     def __init__(self, f: Function, width: int) -> None:
         super().__init__(f, DOUBLE, width)
+
+    def of_width(self, width: int) -> Double:
+        return Double(self.f, width)
 
     # Exponentials
 
@@ -320,6 +323,8 @@ class Double(Kit):
         return self.div(self.mul(tail, self.poly(t, table.ERFC_64)), self.fma(x, self.c(2.0), self.c(1.0)))
 
     def erf(self, x: Value) -> Value:
+        if self.takes_pieces:
+            return pieces.odd(self, x, pieces.ERF_64)
         size = self.abs(x)
         far = self.compare(">", size, self.c(1.0))
         value = self.select(far, self.sub(self.c(1.0), self._erfc_far(size)), self._erf_small(size))

@@ -37,13 +37,11 @@ class Single(Kit):
         super().__init__(f, FLOAT, width)
         self.double = Double(f, width)
 
+    def of_width(self, width: int) -> Single:
+        return Single(self.f, width)
+
     def wide(self, x: Value) -> Value:
         return self.b.fpext(x, self.double.type)
-
-    @property
-    def takes_pieces(self) -> bool:
-        """Whether coefficients may be looked up, see `pieces`."""
-        return self.f.isa.level == "x86-64-v4"
 
     def rare(self, name: str, *arguments: Value) -> Value:
         """A function of `Double`, rounded to float32."""

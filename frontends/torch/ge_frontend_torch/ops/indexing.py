@@ -276,10 +276,13 @@ def index_fill(c: Call, x: Value, dim: int, index: Value, value: Operand) -> Val
     """index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
     index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
     """
-    axis = c.axis(dim, x.rank)
+    b, filled = c.b, c.scalar(value, x.dtype)
+    axis, size = c.axis(dim, x.rank), x.shape[dim] if x.rank else 1
     count = index.shape[0] if index.rank else 1
-    rows = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-    return _rows(c, x, dim, index, c.full(rows, value, x.dtype), "none")
+    none, ones = c.full((size,), 0, _INT64), c.full((count,), 1, _INT64)
+    hit = b.Equal(b.ScatterElements(none, c.reshape(index, (count,)), ones, axis=0), 1)
+    along = [size if k == axis else 1 for k in range(x.rank)]
+    return b.Where(c.reshape(hit, along), filled, x)
 
 
 def _rows(c: Call, x: Value, dim: int, index: Value, source: Value, reduction: str) -> Value:

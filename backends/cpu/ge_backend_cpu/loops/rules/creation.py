@@ -10,7 +10,7 @@ from ge_backend_cpu.loops.reading import attribute, required
 from ge_backend_cpu.loops.registry import Operands, rule
 from ge_backend_cpu.loops.tensor import Index, Tensor, Tracer, single_index
 from ge_core.ir.constant import Constant
-from ge_core.ir.dtype import int64
+from ge_core.ir.dtype import float32, int64
 from ge_core.ir.graph import Node
 from ge_core.passes.rewrite import defined_sizes
 
@@ -24,17 +24,28 @@ def constant_of_shape(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
 
 @rule("Range")
 def range_(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
-    """start + i * delta"""
+    """start + i * delta; of 16-bit floats in float32, unless they are told to round each step."""
     if defined_sizes(node):
         raise Unsupported("a range whose length only the run knows")
     start, delta = required(x[0]), required(x[2])
-    kind = compute_kind(node.output.dtype)
+    dtype, apply = node.output.dtype, t.space.apply
+    kind, rounds = compute_kind(dtype), rounds_each_step(node)
+
+    def rounded(value: Expr) -> Expr:
+        return t.space.cast(value, dtype) if rounds else value
 
     def element(index: Index, mask: Expr | None) -> Expr:
-        step = t.space.apply("mul", t.space.index(index[0], kind), delta.at(single_index(delta.shape)))
-        return t.space.apply("add", start.at(single_index(start.shape)), step)
+        place = rounded(t.space.index(index[0], kind))
+        step = rounded(apply("mul", place, delta.at(single_index(delta.shape))))
+        return apply("add", start.at(single_index(start.shape)), step)
 
-    return [Tensor(node.output.dtype, node.output.shape, element)]
+    return [Tensor(dtype, node.output.shape, element)]
+
+
+def rounds_each_step(node: Node) -> bool:
+    """Whether a Range of 16-bit floats computes in these."""
+    dtype = node.output.dtype
+    return dtype.is_float and dtype.bits == 16 and attribute(node, "stash_type") != float32
 
 
 @rule("EyeLike")

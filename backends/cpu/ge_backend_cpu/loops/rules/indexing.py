@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from ge_backend_cpu.loops.expr import Expr
 from ge_backend_cpu.loops.index import Affine
+from ge_backend_cpu.loops.part import INDICES
 from ge_backend_cpu.loops.reading import attribute, required
 from ge_backend_cpu.loops.registry import Operands, rule
 from ge_backend_cpu.loops.tensor import Index, Tensor, Tracer
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import int64
-from ge_core.ir.graph import Node
+from ge_core.ir.graph import Node, Value, constant_of
 
 
 def checked(t: Tracer, value: Expr, size: Size) -> Affine:
@@ -24,16 +25,29 @@ def checked(t: Tracer, value: Expr, size: Size) -> Affine:
     return Affine.of({t.space.check(place, size): 1})
 
 
+def _known_within(value: Value | None, size: Size) -> bool:
+    """Whether indices are constants that need no check."""
+    constant = constant_of(value)
+    if constant is None or not isinstance(size, int) or constant.residence == "absent":
+        return False
+    if constant.type.elements not in range(1, INDICES + 1) or constant.type.dtype.bits < 32:
+        return False
+    array = constant.array()
+    return bool(array.min() >= 0 and array.max() < size)
+
+
 @rule("Gather")
 def gather(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
     """Slices of an axis by number."""
     data, indices = required(x[0]), required(x[1])
     axis = int(attribute(node, "axis")) % data.rank
-    size = data.shape[axis]
+    size, known = data.shape[axis], _known_within(node.input(1), data.shape[axis])
 
     def element(index: Index, mask: Expr | None) -> Expr:
-        inner = index[axis : axis + indices.rank]
-        place = checked(t, indices.at(inner, mask), size)
+        value = indices.at(index[axis : axis + indices.rank], mask)
+        wide = t.space.cast(value, int64)
+        plain = known and wide.op != "const"
+        place = Affine.of({t.space.within(wide, size): 1}) if plain else checked(t, value, size)
         return data.at((*index[:axis], place, *index[axis + indices.rank :]), mask)
 
     return [Tensor(data.dtype, node.output.shape, element)]

@@ -138,13 +138,25 @@ def _extended(t: Tracer, x: Tensor, shape: Sequence[Size], before: Sequence[Size
 
 def _place(t: Tracer, at: Affine, size: Size, mode: str) -> Affine:
     """Where a position outside of [0, size) reads."""
+    try:
+        return _turned(t, at, size, mode)
+    except Unsupported:
+        return _folded(t, at, size, mode)
+
+
+def _turned(t: Tracer, at: Affine, size: Size, mode: str) -> Affine:
+    """The same where it is known how often the axis is repeated or reflected before the position.
+
+    Raises:
+        CutAxis: it is, once an axis is cut.
+        Unsupported: it is not.
+    """
     if t.side(at, 0) and not t.side(at, size):
         return at
+    if dims.less_equal(2 if mode == "reflect" else 1, size) is not True:
+        raise Unsupported("an axis with nothing to continue with")
     if mode == "edge":
-        end = Affine((), size - 1 if t.side(at, size) else 0)
-        return end if dims.less_equal(1, size) is True else _inside(t, t.space.index(end), size)
-    if dims.less_equal(1 if mode == "wrap" else 2, size) is not True:
-        return _folded(t, at, size, mode)
+        return Affine((), size - 1 if t.side(at, size) else 0)
     if mode == "wrap":
         turns = 0
         while not t.side(at, 0):
@@ -165,14 +177,15 @@ def _place(t: Tracer, at: Affine, size: Size, mode: str) -> Affine:
 
 
 def _folded(t: Tracer, at: Affine, size: Size, mode: str) -> Affine:
-    """The same for a size that may be smaller than what is added: by the remainder of a division; an empty axis is
-    an error."""
-    apply, one = t.space.apply, t.space.const(1, int64)
+    """The same computed by the run; an empty axis is an error."""
+    apply, one, zero = t.space.apply, t.space.const(1, int64), t.space.const(0, int64)
     count, place = t.space.index(Affine((), size)), t.space.index(at)
-    if mode == "wrap":
+    last = apply("sub", count, one)
+    if mode == "edge":
+        found = apply("max", apply("min", place, last), zero)
+    elif mode == "wrap":
         found = apply("floormod", place, apply("max", count, one))
     else:
-        last = apply("sub", count, one)
         period = apply("max", apply("add", last, last), one)
         rest = apply("floormod", place, period)
         found = apply("min", rest, apply("sub", period, rest))
