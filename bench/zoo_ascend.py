@@ -230,6 +230,11 @@ def table(results: Mapping[str, Any]) -> str:
     if results["bfloat16"]:
         near = sum(row["status"] == "ok" for row in results["bfloat16"].values())
         head += f". In bfloat16 {near} of the {len(results['bfloat16'])} that were run are as far off as predicted"
+    if any("run_operators" in row.get(target, {}) for row in rows.values() for target in ("ascend910b", "ascend310p")):
+        head += (
+            ". Operators in brackets are those of the file that was run, where a model is lowered otherwise by now"
+            " (MatMulV3 in place of MatMulV2 has the same meaning, and is not told)"
+        )
     lines = [f"{head}.", "", *_by_target(results), "", HEAD]
     lines += [_line(name, row, results["bfloat16"].get(name)) for name, row in rows.items()]
     if results["half"]:
