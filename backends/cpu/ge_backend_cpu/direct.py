@@ -1,4 +1,4 @@
-"""The shortest way into native code: one function for calls with plain arrays of fixed shapes and small results.
+"""The shortest way into native code: one function for calls with plain arrays of fixed shapes.
 
 Where a whole call takes a few microseconds, what the interpreter does around it is what it costs: here every look at
 an attribute counts. Anything but the usual case is left to `StraightPlan.run`.
@@ -24,7 +24,7 @@ def direct_call(plan: StraightPlan) -> Call | None:
     if (
         not plan.one_table
         or plan.fixed is None
-        or plan.small is None
+        or plan.own is None
         or plan.plan.states
         or plan.poisons
         or plan.bound.packed
@@ -37,11 +37,11 @@ def direct_call(plan: StraightPlan) -> Call | None:
     for value, shape in zip(plan.plan.input_values, shapes, strict=True):
         assert isinstance(value.type, TensorType)
         wanted.append((value.type.dtype.numpy, shape, np.empty(shape, value.type.dtype.numpy).strides))
-    count, outputs_of = len(wanted), plan.small
+    count, outputs_of = len(wanted), plan.own
     inputs, outputs = plan.bound.inputs, plan.bound.outputs
     idle: list[tuple[Context, np.ndarray, int]] = []
     run, team = plan.team.runtime.run, plan.team
-    empty, array_type = np.empty, np.ndarray
+    empty, array_type = plan.empty, np.ndarray
 
     def context() -> tuple[Context, np.ndarray, int]:
         made = Context(plan.places)

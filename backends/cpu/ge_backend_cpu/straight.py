@@ -19,7 +19,7 @@ from ge_core.errors import GeError, SizeBoundError
 from ge_core.ir import dims
 from ge_core.ir.types import TensorType
 from ge_core.passes.planned.select import same_layout
-from ge_core.plan.aligned import aligned_bytes
+from ge_core.plan.aligned import ALIGNMENT
 from ge_core.plan.bind import InputBinder
 from ge_core.plan.frame import Layouts
 from ge_core.plan.impossible import refusal
@@ -142,7 +142,8 @@ class StraightPlan:
 
     Attributes:
         fixed: shapes of the inputs, placement and table where no size is free.
-        small: shapes and element types of the outputs where all of them are small and in the caller's memory.
+        own: shapes and element types of the outputs where all of them are in the caller's memory.
+        empty: makes memory for those.
         bound: the bases that every call sets.
         poisons: whether memory is filled before every call.
         one_table: whether the table that `prepare` gives is the whole of a call.
@@ -178,12 +179,15 @@ class StraightPlan:
         self._dtypes = [_tensor(plan, o.value).dtype.numpy for o in plan.outputs]
         self.bound = _Externals(plan, places)
         self.fixed: tuple[list[tuple[int, ...]], Placement, Table] | None = None
-        self.small: list[tuple[tuple[int, ...], np.dtype]] | None = None
+        self.own: list[tuple[tuple[int, ...], np.dtype]] | None = None
+        self.empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = empty_output
         if not plan.symbols and not self.binder.bindings:
             placement = self.placer.at(())
             shapes = [placement.shapes[v] or () for v in plan.inputs]
             self.fixed = shapes, placement, self.series.table(placement, placement.env)
-            self.small = self._small_outputs(placement)
+            self.own = self._own_outputs(placement)
+            if all(math.prod(shape) * dtype.itemsize < ALIGNED_FROM for shape, dtype in self.own or ()):
+                self.empty = np.empty
 
     def prepare(self, inputs: Sequence[Any]) -> tuple[Placement, Table]:
         """Placement and table for the shapes of some inputs.
@@ -250,24 +254,21 @@ class StraightPlan:
             raise_status(self.plan, self.steps, table, code)
 
     def _outputs(self, placement: Placement) -> list[Any]:
-        if self.small is not None and self.fixed is not None and placement is self.fixed[1]:
-            return [np.empty(shape, dtype) for shape, dtype in self.small]
+        if self.own is not None and self.fixed is not None and placement is self.fixed[1]:
+            return [self.empty(shape, dtype) for shape, dtype in self.own]
         found: list[Any] = []
         for output, dtype in zip(self.plan.outputs, self._dtypes, strict=True):
             shape = placement.shapes[output.value]
             assert shape is not None
-            found.append(_empty(shape, dtype) if output.buffer >= 0 else None)
+            found.append(empty_output(shape, dtype) if output.buffer >= 0 else None)
         return found
 
-    def _small_outputs(self, placement: Placement) -> list[tuple[tuple[int, ...], np.dtype]] | None:
-        """Shapes and element types where all outputs are computed in the caller's memory, and handed out, as they are,
-        and are small."""
+    def _own_outputs(self, placement: Placement) -> list[tuple[tuple[int, ...], np.dtype]] | None:
+        """Shapes and element types where all outputs are computed in the caller's memory, and handed out as they are."""
         found = []
         for output, dtype in zip(self.plan.outputs, self._dtypes, strict=True):
             shape = placement.shapes[output.value]
             if shape is None or output.buffer < 0 or output.squeezed:
-                return None
-            if math.prod(shape) * dtype.itemsize >= ALIGNED_FROM:
                 return None
             found.append((shape, dtype))
         return found
@@ -337,14 +338,16 @@ def _tensor(plan: ExecutionPlan, value: int) -> TensorType:
     return type
 
 
-def _empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def empty_output(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Memory for an output; large ones begin on a cache line."""
     nbytes = dtype.itemsize
     for size in shape:
         nbytes *= size
     if nbytes < ALIGNED_FROM:
         return np.empty(shape, dtype)
-    return aligned_bytes(nbytes).view(dtype).reshape(shape)
+    # one array over another takes a fraction of the time of slicing, viewing and reshaping it
+    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
+    return np.ndarray(shape, dtype, raw, -address_of(raw) % ALIGNMENT)
 
 
 def _poison(arena: np.ndarray, outputs: Sequence[Any]) -> None:

@@ -90,7 +90,8 @@ def check(
         guard = Guarded(at_end)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("GE_POISON", "1")
-            patch.setattr(straight, "_empty", guard.empty)
+            patch.setattr(straight, "empty_output", guard.empty)
+            patch.setattr(straight, "ALIGNED_FROM", 0)
             patch.setattr(places, "aligned_bytes", guard.bytes)
             run = executable(plan, code or isa, threads)
             for inputs in calls:
