@@ -199,3 +199,97 @@ def test_tiles_are_used_where_the_machine_has_them() -> None:
         (launch,) = step.data["launches"]
         found.append(uses_tiles(Product.from_json(launch["parameters"]), host()))
     assert found == [False, True]
+
+
+def residual(kind: str, channels: int = 32) -> tuple[Graph, list[Any]]:
+    """Three quantised convolutions, the last one's result added to the first one's and quantised again."""
+    g = Graph()
+    b = Builder(g)
+    low = 128 if kind == "int8" else 0
+
+    def point(x: int) -> Any:
+        return b.constant(np.array(x - low, kind))
+
+    def dequantised(q: Any, scale: float, zero: int) -> Any:
+        return b.DequantizeLinear(q, b.constant(np.float32(scale)), point(zero))
+
+    def convolution(x: Any, size: int) -> Any:
+        w = b.constant(RNG.integers(-127, 128, (channels, channels, size, size)).astype(np.int8))
+        scales = b.constant(RNG.uniform(0.001, 0.002, channels).astype(np.float32))
+        weights = b.DequantizeLinear(w, scales, b.constant(np.zeros(channels, np.int8)), axis=0)
+        bias = b.constant(RNG.standard_normal(channels).astype(np.float32))
+        return b.Conv(x, weights, bias, pads=[size // 2] * 4)
+
+    x = b.input("x", "float32", (1, channels, 9, 10))
+    q = b.QuantizeLinear(x, b.constant(np.float32(0.03)), point(121))
+    q = b.QuantizeLinear(convolution(dequantised(q, 0.03, 121), 1), b.constant(np.float32(0.03)), point(121))
+    first = b.Relu(convolution(dequantised(q, 0.03, 121), 1))
+    y = b.QuantizeLinear(first, b.constant(np.float32(0.05)), point(0))
+    y = b.QuantizeLinear(convolution(dequantised(y, 0.05, 0), 3), b.constant(np.float32(0.07)), point(130))
+    total = b.Add(dequantised(y, 0.07, 130), dequantised(q, 0.03, 121))
+    b.outputs(b.QuantizeLinear(b.Relu(total), b.constant(np.float32(0.04)), point(3)))
+    return g, [RNG.standard_normal((1, channels, 9, 10)).astype(np.float32)]
+
+
+@needs_dots
+@pytest.mark.parametrize("isa", ["host", PLANNED])
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_layers_hand_bytes_to_each_other(kind: str, isa: str) -> None:
+    """Whole numbers, one apart at most: the sums of floats are rounded, those of integers are not."""
+    g, inputs = residual(kind)
+    plan = check(g, [inputs], tolerance=1 / 128, isa=isa)
+    assert [name for name in kernels(plan) if "Relayout" not in name] == [
+        "loops.QuantizeLinear",
+        *["conv.quads.fused"] * 3,
+    ]
+
+
+@needs_dots
+def test_what_moves_bytes_moves_them_as_they_are() -> None:
+    g = Graph()
+    b = Builder(g)
+    scale, zero = b.constant(np.float32(0.1)), b.constant(np.int8(-5))
+    q = b.QuantizeLinear(b.input("x", "float32", (2, 8, 7, 7)), scale, zero)
+    y = b.MaxPool(b.DequantizeLinear(q, scale, zero), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    y = b.Transpose(b.DequantizeLinear(b.QuantizeLinear(y, scale, zero), scale, zero), perm=[0, 2, 3, 1])
+    b.outputs(b.DequantizeLinear(b.QuantizeLinear(y, scale, zero), scale, zero))
+    plan = check(g, [[RNG.standard_normal((2, 8, 7, 7)).astype(np.float32) * 20]], tolerance=0)
+    pools = [n for n in plan.graph.nodes if n.op == "MaxPool"]
+    assert [n.output.dtype.name for n in pools] == ["uint8"]
+
+
+@needs_dots
+def test_products_of_transposed_weights() -> None:
+    g = Graph()
+    b = Builder(g)
+    x = b.DequantizeLinear(b.input("x", "uint8", (3, 40)), b.constant(np.float32(0.1)), b.constant(np.uint8(9)))
+    scales, zeros = b.constant(RNG.random(20).astype(np.float32)), b.constant(np.zeros(20, np.int8))
+    w = b.DequantizeLinear(b.constant(data("int8", 20, 40)), scales, zeros, axis=0)
+    b.outputs(
+        b.Gemm(x, w, b.constant(RNG.standard_normal(20).astype(np.float32)), transB=1), b.MatMul(x, b.Transpose(w))
+    )
+    plan = check(g, [[data("uint8", 3, 40)]])
+    assert kernels(plan) == ["product.quads.fused"] * 2
+
+
+@needs_dots
+def test_operators_on_quantised_operands() -> None:
+    """QLinearConv and QLinearMatMul as nodes: the exact sums, scaled in float64."""
+    g = Graph()
+    b = Builder(g)
+    x, w = b.input("x", "uint8", (1, 8, 6, 7)), b.constant(data("int8", 20, 8, 3, 3))
+    scales, zeros = b.constant(RNG.uniform(0.001, 0.002, 20).astype(np.float32)), b.constant(np.zeros(20, np.int8))
+    bias = b.constant(RNG.integers(-9999, 9999, 20).astype(np.int32))
+    x_scale, x_zero = b.constant(np.float32(0.02)), b.constant(np.uint8(120))
+    y_scale, y_zero = b.constant(np.float32(0.25)), b.constant(np.uint8(128))
+    b.outputs(b.QLinearConv(x, x_scale, x_zero, w, scales, zeros, y_scale, y_zero, bias, pads=[1] * 4))
+    plan = check(g, [[data("uint8", 1, 8, 6, 7)]], tolerance=0)
+    assert [name for name in kernels(plan) if "Relayout" not in name] == ["conv.quads.fused"]
+    g = Graph()
+    b = Builder(g)
+    a, scale = b.input("a", "uint8", (5, 40)), b.constant(np.float32(0.5))
+    w, zero = b.constant(data("int8", 40, 20)), b.constant(np.int8(0))
+    size, point = b.constant(np.float32(96.0)), b.constant(np.int8(-3))
+    b.outputs(b.QLinearMatMul(a, scale, b.constant(np.uint8(3)), w, b.constant(np.float32(0.25)), zero, size, point))
+    plan = check(g, [[data("uint8", 5, 40)]], tolerance=0)
+    assert kernels(plan) == ["product.quads.fused"]

@@ -14,9 +14,9 @@ from ge_core.ir.dtype import DType
 from ge_core.ops.expression import Apply, Arg, Expr, Number
 
 Tree: TypeAlias = list[Any]
-"""["value", i], ["side", i], ["number", x], [primitive, *trees],
-["cast", tree, name of the element type, saturate], or
-["quantise", tree, scale, zero point, name of the element type, whether the scale's reciprocal will do]."""
+"""["value", i], ["side", i], ["number", x], [primitive, *trees], ["cast", tree, name of the element type, saturate],
+["quantise", tree, scale, zero point, name of the element type, whether the scale's reciprocal will do], or
+["rounded", i] for a "quantise" that is value i: what it was before its zero point was added, as float32."""
 
 Kind = Literal["scalar", "column", "row", "full"]
 

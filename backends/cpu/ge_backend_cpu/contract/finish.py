@@ -57,18 +57,26 @@ class Finish:
         Args:
             loaded: operands that are in registers already, by their number, and what was made of them.
         """
-        values: list[Typed] = [(total, self.epilogue.dtype(0))]
-        read: Loaded = dict(loaded or {})
-        for step in self.epilogue.steps:
-            value, dtype = self._tree(step.tree, values, place, read, None)
-            assert dtype.name == step.dtype or dtype.kind == "float", (step, dtype)
-            values.append((value, DType.of(step.dtype)))
+        self.store_together([total], [place], loaded)
+
+    def store_together(self, totals: Sequence[Value], places: Sequence[Place], loaded: Loaded | None = None) -> None:
+        """As `store`, for several vectors step by step: a long epilogue of one alone would wait for itself."""
+        known: list[list[Typed]] = [[(total, self.epilogue.dtype(0))] for total in totals]
+        reads: list[Loaded] = [dict(loaded or {}) for _ in totals]
+        for i, step in enumerate(self.epilogue.steps):
+            for values, place, read in zip(known, places, reads, strict=True):
+                value, dtype = self._tree(step.tree, values, place, read, None)
+                if step.tree[0] == "quantise":
+                    read["rounded", i + 1] = read.pop("rounded")
+                assert dtype.name == step.dtype or dtype.kind == "float", (step, dtype)
+                values.append((value, DType.of(step.dtype)))
         for number, pointer in zip(self.epilogue.outputs, self.outputs, strict=True):
-            value, dtype = values[number]
-            if place.count is None:
-                self.f.store(value, pointer, place.full, dtype)
-            else:
-                self.f.store_part(value, pointer, place.full, dtype, place.count)
+            for values, place in zip(known, places, strict=True):
+                value, dtype = values[number]
+                if place.count is None:
+                    self.f.store(value, pointer, place.full, dtype)
+                else:
+                    self.f.store_part(value, pointer, place.full, dtype, place.count)
 
     def scalars(self, width: int) -> Loaded:
         """The scalars that the epilogue reads, and what quantising makes of them; the same everywhere."""
@@ -106,6 +114,8 @@ class Finish:
             return read[tree[1]], DType.of(self.epilogue.sides[tree[1]].dtype)
         if name == "quantise":
             return self._quantised(tree, values, place, read)
+        if name == "rounded":
+            return read["rounded", tree[1]], float32
         if name == "number":
             assert kind is not None
             return self._number(tree[1], kind, place.width), kind
@@ -168,10 +178,15 @@ class Finish:
         kept = b.select(b.fcmp_ordered(">", quotient, low), quotient, low)
         kept = b.select(b.fcmp_ordered("<", kept, high), kept, high)
         # a float32 of this size has no places behind the point: adding it rounds, and its last bits are the number
-        moved = b.bitcast(b.fadd(kept, constant(x.type, 1.5 * 2.0**23)), point.type)
-        found = b.trunc(b.add(moved, point), vector(I8, place.width))
+        magic = constant(x.type, 1.5 * 2.0**23)
+        shifted = b.fadd(kept, magic)
+        rounded = b.fsub(shifted, magic)
+        found = b.trunc(b.add(b.bitcast(shifted, point.type), point), vector(I8, place.width))
         if not tree[5]:
-            found = b.select(b.fcmp_unordered("uno", quotient, quotient), constant(found.type, 0), found)
+            nan = b.fcmp_unordered("uno", quotient, quotient)
+            found = b.select(nan, constant(found.type, 0), found)
+            rounded = b.select(nan, b.fneg(b.sitofp(point, x.type)), rounded)
+        read["rounded"] = rounded
         return found, DType.of(tree[4])
 
     def _number(self, value: float, dtype: DType, width: int) -> Value:

@@ -19,6 +19,8 @@ QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 MOST = 2.0**100
 """Magnitudes below which a value times a factor of `SCALES` stays far within float32."""
 SCALES = (2.0**-40, 2.0**40)
+SEARCHED = 500
+"""Nodes between two that one node reads that are looked through."""
 _SUMS = 2.0**31
 _KEEPING = frozenset({"Relu", "Neg", "Abs", "Identity"})
 _LARGEST = frozenset({"Max", "Min", "Clip"})
@@ -40,6 +42,24 @@ def is_quantising(node: Node) -> bool:
     single = all(dims.product(v.shape) == 1 for v in (scale, zero) if v is not None)
     eight = bytes_.dtype.is_integer and bytes_.dtype.bits == 8
     return single and eight and floats.dtype == float32 == scale.dtype and not attributes.attr("block_size", 0)
+
+
+def meets_later_bytes(node: Node) -> bool:
+    """Whether the only reader of a DequantizeLinear reads another one that stands further behind: a later contraction
+    then takes both in, and reads bytes."""
+    readers = [use.user for use in node.output.uses]
+    reader = readers[0] if len(readers) == 1 else None
+    if not isinstance(reader, Node) or len(reader.inputs) != 2:
+        return False
+    others = [v.producer for v in reader.inputs if v is not None and v is not node.output]
+    if not others or others[0] is None or others[0].op != "DequantizeLinear" or not is_quantising(others[0]):
+        return False
+    following, seen = node.next, 0
+    while following is not None and following is not reader and seen < SEARCHED:
+        if following is others[0]:
+            return True
+        following, seen = following.next, seen + 1
+    return False
 
 
 class Magnitudes:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ge_backend_cpu.contract.epilogue import Epilogue, Kind, Side, Step, Tree, tree_of
-from ge_backend_cpu.contract.quantising import QUANTISING, Magnitudes, is_quantising
+from ge_backend_cpu.contract.quantising import QUANTISING, Magnitudes, is_quantising, meets_later_bytes
 from ge_backend_cpu.contract.sides import Classify, classifier
 from ge_core.backend import Group, Refusal
 from ge_core.backend import operands as operands_of
@@ -23,7 +23,7 @@ from ge_core.ops.pointwise import POINTWISE
 
 CONTRACTIONS = {"MatMul": 1, "Gemm": 1, "Conv": 1, "ConvTranspose": 1, "MatMulInteger": 1, "ConvInteger": 1}
 """Operators that take epilogues, and the input whose constant may be stored in a smaller type."""
-MOST_SIDES = 8
+MOST_SIDES = 16
 """Operands of an epilogue."""
 _CHECKED = frozenset({"div", "truncdiv", "floordiv", "floormod", "fmod", "pow"})
 """Primitives that can fail on integers, or are no single operation on them."""
@@ -116,6 +116,8 @@ def may_grow(group: Group, node: Node) -> bool | Refusal:
         return Refusal("no-contraction", "the group has no product or convolution")
     if not _finishes(node):
         return Refusal("no-epilogue", f"{node.op} is not computed element by element")
+    if node.op == "DequantizeLinear" and (node.inputs[0].use_count > 1 or meets_later_bytes(node)):  # type: ignore[union-attr]
+        return Refusal("kept-in-bytes", "what it dequantises is stored in bytes for others")
     return _fits(cores[0], group, node)
 
 
@@ -148,8 +150,6 @@ def _fits(core: Node, group: Group, node: Node) -> bool | Refusal:
     own = {v for n in group.nodes for v in n.outputs}
     if node.op in QUANTISING and any(v in own for v in node.inputs[1:]):
         return Refusal("computed-scale", "its scale is computed in the group")
-    if node.op == "DequantizeLinear" and any(v in own and v.use_count > 1 for v in node.inputs):
-        return Refusal("kept-in-bytes", "what it dequantises is kept as it is")
     outside = set(group.inputs) - {v for v in operands_of(core) if v is not None}
     for value in node.inputs:
         if value is None:
@@ -250,14 +250,20 @@ class Collector:
             elif node.op == "QuantizeLinear":
                 tree = ["quantise", *arguments[:2], _point(arguments), node.output.dtype.name, magnitudes.divides(node)]
             elif node.op == "DequantizeLinear":
-                point: Tree = ["cast", _point(arguments), "int32", True]
-                whole: Tree = ["sub", ["cast", arguments[0], "int32", True], point]
-                tree = ["mul", ["cast", whole, "float32", True], arguments[1]]
+                tree = ["mul", self._whole(arguments[0], _point(arguments)), arguments[1]]
             else:
                 tree = tree_of(expression_of(node), arguments)
             self._of[node.output] = self.step(tree, node.output.dtype)
             magnitudes.add(node)
         return self._finished()
+
+    def _whole(self, x: Tree, point: Tree) -> Tree:
+        """The tree of bytes less their zero point, in float32."""
+        made = self.steps[x[1] - 1].tree if x[0] == "value" and x[1] else [""]
+        if made[0] == "quantise" and made[3] == point:
+            return ["rounded", x[1]]
+        difference: Tree = ["sub", ["cast", x, "int32", True], ["cast", point, "int32", True]]
+        return ["cast", difference, "float32", True]
 
     def _finished(self) -> Collected | None:
         site = self.site

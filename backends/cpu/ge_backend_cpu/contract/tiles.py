@@ -8,7 +8,6 @@ is loaded is used twice. What a panel has beyond the run is 0, so that the rows'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -26,6 +25,8 @@ from ge_core.ir.dtype import int32, int64, uint8
 
 ROWS = 16
 """Rows of a tile."""
+TOGETHER = 4
+"""Rows whose epilogues are computed step by step."""
 _C, _A, _B = 0, 4, 6
 """Numbers of the first registers for sums, rows and panels."""
 
@@ -156,26 +157,37 @@ class TileEmitter(Emitter):
         column = f.mul(panel, PANEL)
         fits = f.compare("<=", f.add(column, wide * PANEL), f.params["n"])
 
-        def lines(parts: Sequence[int], limit: Value | None) -> list[Value]:
-            places = [self._place(0, 0, f.add(column, j * PANEL), limit) for j in parts]
-            loaded = [self.finish.columns(place) for place in places]
-            with f.loop(0, count) as line:
-                row, c = f.add(self.block_row, line.index), f.load(self.where, line.index, int64)
-                for j, known in zip(parts, loaded, strict=True):
-                    total = f.load(self.totals, f.add(f.mul(line.index, 2 * PANEL), j * PANEL), int32, PANEL)
-                    self.finish.store(total, self._place(row, c, f.add(column, j * PANEL), limit), known)
+        def lines(part: int, width: int, limit: Value | None) -> list[Value]:
+            """The epilogue of some columns."""
+            start = f.add(column, part)
+            loaded = self.finish.columns(self._place(0, 0, start, width, limit))
+
+            def together(first: Value, rows: int) -> None:
+                numbers = [f.add(first, i) for i in range(rows)]
+                totals = [f.load(self.totals, f.add(f.mul(i, 2 * PANEL), part), int32, width) for i in numbers]
+                places = [
+                    self._place(f.add(self.block_row, i), f.load(self.where, i, int64), start, width, limit)
+                    for i in numbers
+                ]
+                self.finish.store_together(totals, places, loaded)
+
+            whole = f.mul(f.div(count, TOGETHER), TOGETHER)
+            with f.loop(0, whole, TOGETHER) as line:
+                together(line.index, TOGETHER)
+            with f.loop(whole, count) as rest:
+                together(rest.index, 1)
             return []
 
         def parts() -> list[Value]:
-            for j in range(wide):
-                left = f.sub(f.params["n"], f.add(column, j * PANEL))
+            for j in range(0, wide * PANEL, PANEL):
+                left = f.sub(f.params["n"], f.add(column, j))
                 with f.when(f.lt(0, left)):
-                    lines([j], f.minimum(left, PANEL))
+                    lines(j, PANEL, f.minimum(left, PANEL))
             return []
 
-        f.choose(fits, lambda: lines(range(wide), None), parts)
+        f.choose(fits, lambda: lines(0, wide * PANEL, None), parts)
 
-    def _place(self, row: Value, c: Value, column: Value, limit: Value | None) -> Place:
+    def _place(self, row: Value, c: Value, column: Value, width: int, limit: Value | None) -> Place:
         f = self.f
         full = f.add(f.add(self.c_start, c), column)
-        return Place(f.add(self.row_start, row), f.add(self.column_start, column), full, PANEL, limit)
+        return Place(f.add(self.row_start, row), f.add(self.column_start, column), full, width, limit)

@@ -136,5 +136,5 @@ def _single(b: Builder, x: Value) -> Value:
 
 def _requantised(b: Builder, x: Value, zero: Value) -> Value:
     """round(x, half to even) + zero, saturated."""
-    made: Value = b.Cast(b.Add(b.Round(x), b.Cast(zero, to="float64")), to=zero.dtype)
+    made: Value = b.Cast(b.Add(b.Round(x), _real(b, zero)), to=zero.dtype)
     return made

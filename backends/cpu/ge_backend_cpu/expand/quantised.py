@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ge_backend_cpu.contract.quads import fits
+from ge_backend_cpu.contract.quantising import is_quantising
 from ge_backend_cpu.contract.windows import NodeAttributes, windows_of
 from ge_backend_cpu.expand.integer import MOST_TERMS, WINDOW_ATTRIBUTES
 from ge_backend_cpu.expand.select import operand
@@ -58,6 +59,9 @@ class IntegerProducts(Pass):
                 changed = True
             elif not fits and "fold" in ctx.switches:
                 changed |= _fold_weights(node, ctx)
+        if "fusion" in ctx.switches:
+            for node in list(walk(graph)):
+                changed |= node.op == "DequantizeLinear" and _move_up(node)
         return changed
 
     def _fits_windows(self, node: Node, precision: str) -> bool:
@@ -76,6 +80,29 @@ class IntegerProducts(Pass):
             return True
         windows = windows_of(node, w.q.shape[2:], x.q.shape[2:])
         return not (group == 1 and windows.kernel == (3, 3) and windows.strides == windows.dilations == (1, 1))
+
+
+def _move_up(node: Node) -> bool:
+    """Let a node stand right behind what makes its operand: groups take the latest operand of a sum first, which
+    should be the one that a product has just made."""
+    if not is_quantising(node) or node.block is None:
+        return False
+    q = node.input(0)
+    producer = None if q is None else q.producer
+    if q is None or (producer.block if producer is not None else q.owner) is not node.block:
+        return False
+    before = node.prev
+    while before is not None and before.op == "DequantizeLinear":
+        before = before.prev
+    if before is producer or any(v is not None and v.producer is not None for v in node.inputs[1:]):
+        return False
+    nodes = node.block.nodes
+    nodes.unlink(node)
+    if producer is None:
+        nodes.insert_before(next(iter(nodes)), node)
+    else:
+        nodes.insert_after(producer, node)
+    return True
 
 
 @dataclass(frozen=True)
@@ -101,15 +128,21 @@ def _quantised(value: Value | None, axis: int | None = None) -> _Quantised | Non
     return _Quantised(q, scale, zero) if single or along else None
 
 
-def _transposed(node: Node) -> bool:
-    """Whether a product reads its weights by rows."""
-    return node.op == "Gemm" and bool(node.attrs.get("transB", 0))
+def _right(node: Node) -> tuple[_Quantised | None, bool]:
+    """The quantised right operand of a product, and whether it is stored by columns; a transpose is seen through."""
+    value = node.input(1)
+    rows = node.op == "Gemm" and bool(node.attrs.get("transB", 0))
+    source = None if value is None else value.producer
+    if source is not None and source.op == "Transpose" and source.output.rank == 2:
+        perm = source.attrs.get("perm")
+        if perm is None or tuple(perm) == (1, 0):  # type: ignore[arg-type]
+            value, rows = source.input(0), not rows
+    return _quantised(value, 0 if rows else -1), rows
 
 
 def _fits(node: Node) -> bool:
     """Whether a product is one of quantised operands that the integer kernel takes."""
-    rows = _transposed(node)
-    x, w = _quantised(node.input(0)), _quantised(node.input(1), 0 if rows else -1)
+    x, (w, rows) = _quantised(node.input(0)), _right(node)
     if x is None or w is None or w.q.rank != 2 or x.q.rank < 2 or node.output.dtype != float32:
         return False
     terms = w.q.shape[1 if rows else 0]
@@ -120,8 +153,7 @@ def _fits(node: Node) -> bool:
 
 
 def _rewrite(node: Node) -> None:
-    rows = _transposed(node)
-    x, w = _quantised(node.input(0)), _quantised(node.input(1), 0 if rows else -1)
+    x, (w, rows) = _quantised(node.input(0)), _right(node)
     assert x is not None and w is not None and node.block is not None
     b = Builder(node.block, node, node.loc)
     weights = constant_of(w.q)
