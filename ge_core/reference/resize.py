@@ -151,11 +151,14 @@ def _cubic(a: float) -> Callable[[np.ndarray], np.ndarray]:
 def _weighted(call: Call, x: np.ndarray, axis: int, a: _Axis, where: np.ndarray) -> np.ndarray:
     """Interpolation: the filter, stretched when antialiasing a reduction, weighs the elements around `where`.
 
-    Elements beyond the border are those at the border, or left out with exclude_outside.
+    Elements beyond the border are those at the border, or left out with exclude_outside. As in the frameworks a weight
+    of 0 makes NaN of an infinity, but for antialiasing, which reads as many elements as the filter is wide.
     """
-    cubic = call.attr("mode") == "cubic"
+    cubic, smooth = call.attr("mode") == "cubic", bool(call.attr("antialias"))
+    if not cubic and not smooth:
+        where = np.clip(where, 0, a.size - 1)
     filter = _cubic(call.attr("cubic_coeff_a")) if cubic else _linear
-    stretch = min(a.scale, 1.0) if call.attr("antialias") else 1.0
+    stretch = min(a.scale, 1.0) if smooth else 1.0
     reach = math.ceil((2 if cubic else 1) / stretch)
     places = np.floor(where).astype(np.int64)[:, None] + np.arange(1 - reach, reach + 1)
     weights = filter((places - where[:, None]) * stretch)
@@ -168,6 +171,7 @@ def _weighted(call: Call, x: np.ndarray, axis: int, a: _Axis, where: np.ndarray)
     shape[axis] = a.out
     out = np.zeros(shape, x.dtype)
     for tap in range(places.shape[1]):
-        if weights[:, tap].any():
-            out += np.take(x, places[:, tap], axis=axis) * _along(weights[:, tap], x.ndim, axis)
+        weight = _along(weights[:, tap], x.ndim, axis)
+        part = np.take(x, places[:, tap], axis=axis) * weight
+        out += np.where(weight == 0, x.dtype.type(0), part) if smooth else part
     return out

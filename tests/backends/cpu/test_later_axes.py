@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ge_core.ir import Builder
+import ge_core
+from ge_core.ir import Builder, Graph
 from tests.backends.cpu.test_later_sizes import run_all
 
 X = np.random.default_rng(0).standard_normal((3, 1, 4, 2)).astype(np.float32)
@@ -271,6 +272,27 @@ def test_resize_of_element_types(dtype: str) -> None:
     tolerance = {"float16": 2e-3, "float64": 1e-14}.get(dtype, 0)
     run_all(lambda b, v, s: b.Resize(v, None, s, mode="linear"), scaled(x, *SCALES), [], tolerance)
     run_all(lambda b, v, s: b.Resize(v, None, s), scaled(x, *SCALES), [])
+
+
+def test_resize_of_what_is_not_finite() -> None:
+    """A weight of 0 makes NaN of an infinity, as in the frameworks; not with antialiasing, and not on an axis that
+    stays."""
+    x = np.ones((2, 5, 4), np.float32)
+    x[0, 0, 0], x[0, 2, 2], x[1, 4, 3], x[1, 1, 1] = np.inf, -np.inf, np.nan, np.inf
+    for attrs in ({}, {"antialias": 1}, {"coordinate_transformation_mode": "align_corners"}):
+        for sizes in ((2, 10, 7), (2, 3, 4), (2, 5, 4)):
+            known = np.array(sizes)
+            run_all(lambda b, v, a=attrs, s=known: b.Resize(v, None, None, s, mode="linear", **a), [[x]], [], 1e-6)
+    found = ge_core.compile(_doubled(), target="cpu")(np.array([1, np.inf, 2, 3], np.float32))
+    np.testing.assert_array_equal(found, np.array([np.nan, np.inf, np.inf, np.inf, np.inf, 2.25, 2.75, 3], np.float32))
+
+
+def _doubled() -> Graph:
+    graph = Graph()
+    b = Builder(graph)
+    x = b.input("x", "float32", (4,))
+    b.outputs(b.Resize(x, None, np.array([2], np.float32), mode="linear"))
+    return graph
 
 
 def test_sizes_of_scales_are_those_of_known_ones() -> None:

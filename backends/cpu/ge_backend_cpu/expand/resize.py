@@ -289,6 +289,8 @@ def _filter(b: Builder, node: Node, distance: Value) -> Value:
 def _weighted(b: Builder, node: Node, a: _Axis, where: Value, scale: Value) -> tuple[Value, Value]:
     """The places around each one, beyond the border too, and the weights there; 0 beyond it with exclude_outside."""
     width, one = 2 if attribute(node, "mode") == "cubic" else 1, b.constant(1.0)
+    if width == 1 and not attribute(node, "antialias"):
+        where = b.Max([b.Min([where, b.Sub(_number(b, a.size), 1.0)]), b.constant(0.0)])
     stretch, reach = one, b.constant(width, "int64")
     taps: Size = 2 * width
     if attribute(node, "antialias"):
@@ -318,19 +320,29 @@ def _applied(b: Builder, node: Node, x: Value, a: _Axis, table: _Table) -> Value
         wide, parts = b.Cast(weights, to=x.dtype), []
         for k in range(taps):
             weight = _along(b, _column(b, wide, k), a, x.rank)
-            parts.append(b.Mul(b.Gather(x, _column(b, places, k), axis=a.axis), weight))
+            parts.append(_product(b, node, b.Gather(x, _column(b, places, k), axis=a.axis), weight))
         y = parts[0]
         for part in parts[1:]:
             y = b.Add(y, part)
     else:
         spread = (*(1 for _ in range(a.axis)), a.out, taps, *(1 for _ in range(x.rank - a.axis - 1)))
         wide = b.Reshape(b.Cast(weights, to=x.dtype), b.ints(*spread), allowzero=1)
-        y = b.ReduceSum(b.Mul(b.Gather(x, places, axis=a.axis), wide), b.ints(a.axis + 1), keepdims=0)
+        y = b.ReduceSum(_product(b, node, b.Gather(x, places, axis=a.axis), wide), b.ints(a.axis + 1), keepdims=0)
     if table.outside is None:
         return y
     fill = b.constant(float(attribute(node, "extrapolation_value")), x.dtype)
     y = b.Where(_along(b, table.outside, a, x.rank), fill, y)
     return y
+
+
+def _product(b: Builder, node: Node, x: Value, weight: Value) -> Value:
+    """x times a weight; with antialiasing 0 where the weight is, infinities too."""
+    product: Value = b.Mul(x, weight)
+    constant = constant_of(weight)
+    if not attribute(node, "antialias") or (constant is not None and bool(constant.array().all())):
+        return product
+    made: Value = b.Where(b.Equal(weight, 0.0), b.constant(0.0, x.dtype), product)
+    return made
 
 
 def _column(b: Builder, table: Value, k: int) -> Value:
