@@ -37,6 +37,7 @@ class Settings:
     precision_mode: str | None
     allow_unsure: bool
     bfloat16_as: DType | None
+    matmul_v2: bool = False
 
     @staticmethod
     def of(target: str, options: Options) -> Settings:
@@ -55,11 +56,15 @@ class Settings:
             None if mode is None else str(mode),
             bool(options.get("allow_unsure", False)),
             None if half is None else DType.of(half),
+            bool(options.get("matmul_v2", False)),
         )
 
     def lower(self, graph: Graph) -> Lowered:
         policy = policy_of(self.precision_mode, self.chip)
-        return lower(graph, self.chip, policy, allow_unsure=self.allow_unsure, bfloat16_as=self.bfloat16_as)
+        return lower(
+            graph, self.chip, policy, allow_unsure=self.allow_unsure, bfloat16_as=self.bfloat16_as,
+            matmul_v2=self.matmul_v2,
+        )  # fmt: skip
 
 
 class AscendBackend:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ge_ascend.device import estimate, figures
 
+import ge_core
 from ge_core.ir import Builder, Graph, Value
 from tests.backends.ascend.roundtrip import back, data, graph_of, lowered, same, types
 
@@ -36,6 +37,13 @@ def test_products_have_the_newest_form_of_the_chip(target: str, mode: str | None
     assert [t for t in types(found) if "MatMul" in t] == [matrix, matrix, stack]
     program = estimate(found.program, figures(target))
     assert all(row.operations for row in program.rows if "MatMul" in row.op.type)
+
+
+def test_the_older_form_for_older_releases() -> None:
+    graph = graph_of(lambda b, x, y: b.MatMul(x, y), ("float32", (4, 8)), ("float32", (8, 8)))
+    assert "MatMulV2" in types(same(graph, matmul_v2=True))
+    compiled = ge_core.compile(graph, target="ascend910b", options={"matmul_v2": True})
+    assert b"MatMulV2" in bytes(compiled.artifact.items["main.air"])
 
 
 def test_stacks_of_many_axes_keep_the_older_form() -> None:

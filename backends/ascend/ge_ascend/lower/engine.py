@@ -51,23 +51,33 @@ class Lowered:
 
 
 def lower(
-    graph: Graph, chip: Chip, policy: Policy, *, allow_unsure: bool = False, bfloat16_as: DType | None = None
-) -> Lowered:
+    graph: Graph, chip: Chip, policy: Policy, *, allow_unsure: bool = False, bfloat16_as: DType | None = None,
+    matmul_v2: bool = False,
+) -> Lowered:  # fmt: skip
     """Lower a graph, which stays as it is.
 
     Args:
         allow_unsure: use mappings that no official plugin confirms.
         bfloat16_as: what bfloat16 becomes on a chip without it; by default it is a problem.
+        matmul_v2: keep the older forms of products, which every release of CANN declares.
     """
-    return Lowering(clone_graph(graph), chip, policy, allow_unsure, bfloat16_as).run()
+    return Lowering(clone_graph(graph), chip, policy, allow_unsure, bfloat16_as, matmul_v2).run()
 
 
 class Lowering:
     """The lowering of one graph, which it owns."""
 
-    def __init__(self, graph: Graph, chip: Chip, policy: Policy, allow_unsure: bool, bfloat16_as: DType | None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        chip: Chip,
+        policy: Policy,
+        allow_unsure: bool,
+        bfloat16_as: DType | None,
+        matmul_v2: bool,
+    ) -> None:
         self.source, self.chip, self.policy = graph, chip, policy
-        self.allow_unsure, self.bfloat16_as = allow_unsure, bfloat16_as
+        self.allow_unsure, self.bfloat16_as, self.matmul_v2 = allow_unsure, bfloat16_as, matmul_v2
         self.notes, self.problems = Notes(), list[Problem]()
         self.emitter = Emitter(chip, self.notes)
         self.program, self.meaning = Program(graph.name), Graph(graph.name)

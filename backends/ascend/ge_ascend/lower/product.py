@@ -6,7 +6,8 @@
 | 310P, 910A, and operands or results for which there is no kernel | MatMulV2 | BatchMatMulV2 |
 
 GE replaces the older by the newer ones for chips after these alone (its rule MatMulToMatmulV3FusionPass). 310P has the
-newer ones for a second operand in FRACTAL_NZ, which no weight of a file has; 910A lacks MatMulV3.
+newer ones for a second operand in FRACTAL_NZ, which no weight of a file has; 910A lacks MatMulV3. Releases of CANN
+before its operators were published do not declare the newer ones: the option `matmul_v2` keeps the older.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def matrices(
         to = float32
     name = "MatMul" if two else "BatchMatMul"
     kinds = {"x1": a.value.dtype, "x2": b.value.dtype, "y": to or a.value.dtype}
-    newer = max(ranks) <= _MOST_AXES and _has_kernel(c.engine.chip, f"{name}V3", kinds)
+    newer = not c.engine.matmul_v2 and max(ranks) <= _MOST_AXES and _has_kernel(c.engine.chip, f"{name}V3", kinds)
     first, second = ("transpose_x1", "transpose_x2") if two else ("adj_x1", "adj_x2")
     attrs: dict[str, Any] = {first: swapped[0], second: swapped[1]}
     return c.ops(f"{name}V3" if newer else f"{name}V2", a, b, dtypes=None if to is None else {"y": to}, **attrs)[0]
