@@ -18,7 +18,10 @@ from ge_backend_cpu.kernel import Kernel
 from ge_backend_cpu.workers import close_workers
 from ge_core.errors import BackendError
 
-_LARGE = ("contract.winograd", "contract.attention", "contract.cells", "contract.product", "contract.depthwise")
+_LARGE = (
+    "contract.winograd", "contract.winograd_late", "contract.attention", "contract.cells", "contract.product",
+    "contract.depthwise",
+)  # fmt: skip
 """Families whose kernels take longest, which are begun first: else one of them is left to one process at the end."""
 
 

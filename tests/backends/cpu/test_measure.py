@@ -58,7 +58,7 @@ def no_race(*arguments: object) -> list[float]:
 def test_costs_are_seconds_of_this_machine() -> None:
     node = first(convolution())
     found, before = measured(node, None), offered(node)
-    assert len(found) == 3 and [i.name for i in found] == [i.name for i in before]
+    assert len(found) > 2 and [i.name for i in found] == [i.name for i in before]
     assert all(1e-7 < i.cost < 1 for i in found)
     assert [i.cost for i in found] != [i.cost for i in before]
 
@@ -83,7 +83,7 @@ def test_damaged_entries_are_measured_again(tmp_path: Path, stored: bytes) -> No
     cache.put(key, stored)
     found = measured(node, cache)
     assert all(i.cost < 1 for i in found)
-    assert measure._decoded(cache.get(key), 3) == [i.cost for i in found]
+    assert measure._decoded(cache.get(key), len(found)) == [i.cost for i in found]
 
 
 def test_what_cannot_be_measured_keeps_its_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_what_cannot_be_measured_keeps_its_estimate(monkeypatch: pytest.MonkeyPa
     assert measured(fixed, None, Isa.of("aarch64")) == offered(fixed)
 
 
-@pytest.mark.parametrize("winner", ["conv", "winograd4", "winograd2"])
+@pytest.mark.parametrize("winner", ["conv", "winograd4", "winograd2", "winograd4.late"])
 def test_the_fastest_is_selected(winner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(race: Any) -> list[float]:
         names = [next(k for k in kernels(each.plan) if "loops" not in k) for each in entries(race)]

@@ -27,9 +27,10 @@ def data(*shape: int) -> np.ndarray:
 def only(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that leaves one form as the only implementation of convolutions."""
 
-    def choose(outputs: int) -> None:
+    def choose(outputs: int, late: bool = False) -> None:
         def offer(*arguments: Any) -> list[Implementation]:
-            return [i for i in winograd.winograd(*arguments) if i.name.startswith(f"winograd{outputs}")]
+            found = [i for i in winograd.winograd(*arguments) if i.name.startswith(f"winograd{outputs}")]
+            return [i for i in found if (".late" in i.name) == late]
 
         implementations.native_operators()
         for op in ("Conv", "ge.Fused"):
@@ -54,6 +55,56 @@ def test_transforms_are_exact_on_paper(form: Form) -> None:
     got = at @ ((g @ w @ g.T) * (bt @ d @ bt.T)) @ at.T
     windows = np.lib.stride_tricks.sliding_window_view(d, (3, 3))[:: form.stride, :: form.stride]
     assert np.abs(got - np.einsum("yxkl,kl->yx", windows, w)).max() < 1e-13
+
+
+LATE = [
+    # sums in registers where there are 32, and in memory; two blocks of tiles; rests of channels and of panels
+    ((1, 70, 7, 7), (40, 70, 3, 3), [1, 1, 1, 1]),
+    ((1, 32, 9, 10), (24, 32, 3, 3), [1, 1, 1, 1]),
+    ((2, 17, 5, 7), (50, 17, 3, 3), [1, 2, 0, 1]),
+    ((1, 16, 3, 18), (16, 16, 3, 3), [2, 0, 2, -1]),
+]
+
+
+@pytest.mark.parametrize("isa", widths())
+@pytest.mark.parametrize(("outputs", "stride"), [(4, 1), (2, 1), (2, 2)])
+@pytest.mark.parametrize("x, w, pads", LATE)
+def test_weights_as_they_are(
+    only: Any, x: tuple[int, ...], w: tuple[int, ...], pads: list[int], outputs: int, stride: int, isa: str
+) -> None:
+    only(outputs, late=True)
+    plan = check(layer(x, w, pads=pads, strides=[stride, stride]), [[data(*x)]], isa=isa)
+    assert f"winograd{outputs}{'.stride2' if stride == 2 else ''}.late.fused" in kernels(plan)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("size", [7, 14])
+def test_threads_share_the_panels(only: Any, size: int, threads: int) -> None:
+    only(4, late=True)
+    w = data(150, 32, 3, 3)
+    g = Graph()
+    b = Builder(g)
+    x = b.input("x", "float32", (1, 32, size, size))
+    shortcut = b.input("s", "float32", (1, 150, size, size))
+    b.outputs(b.Relu(b.Add(b.Conv(x, b.constant(w), pads=[1, 1, 1, 1]), shortcut)))
+    check(g, [[data(1, 32, size, size), data(1, 150, size, size)]], threads=threads)
+
+
+def test_weights_as_they_are_are_kept_once(only: Any) -> None:
+    only(4, late=True)
+    plan = plan_of(layer((1, 32, 7, 7), (150, 32, 3, 3), pads=[1, 1, 1, 1]))
+    executable(plan)
+    large = [layout for c, layout in zip(plan.constants, plan.layouts, strict=True) if c.nbytes >= 150 * 32 * 9 * 4]
+    assert [layout is not None and layout.blocks for layout in large] == [((0, 16),)]
+
+
+def test_few_tiles_of_large_weights_are_late() -> None:
+    def chosen(size: int) -> list[str]:
+        g = layer((1, 512, size, size), (512, 512, 3, 3), pads=[1, 1, 1, 1])
+        return [name for name in kernels(plan_of(g)) if "Relayout" not in name]
+
+    assert chosen(7) == ["winograd4.late.fused"]
+    assert chosen(56) == ["winograd4.fused"]
 
 
 @pytest.mark.parametrize("isa", widths())
@@ -96,14 +147,17 @@ def test_other_strides_are_left_to_others() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
-@pytest.mark.parametrize(("outputs", "stride"), [(4, 1), (2, 1), (2, 2)])
-def test_what_is_not_finite_stays_in_its_tiles(only: Any, outputs: int, stride: int, value: float) -> None:
+@pytest.mark.parametrize(
+    ("outputs", "stride", "late"), [(4, 1, False), (2, 1, False), (2, 2, False), (4, 1, True), (2, 2, True)]
+)
+def test_what_is_not_finite_stays_in_its_tiles(only: Any, outputs: int, stride: int, late: bool, value: float) -> None:
     """As docs/cpu.md says: no other tile changes, and a window with a NaN gives a NaN."""
-    only(outputs)
-    g = layer((1, 16, 23, 22), (16, 16, 3, 3), strides=[stride, stride])
+    only(outputs, late)
+    size = (19, 18) if late else (23, 22)
+    g = layer((1, 16, *size), (16, 16, 3, 3), strides=[stride, stride])
     plan = plan_of(g)
     assert any(name.startswith("winograd") for name in kernels(plan))
-    x = data(1, 16, 23, 22)
+    x = data(1, 16, *size)
     spoilt = x.copy()
     spoilt[0, 5, 11, 9] = value
     run = executable(plan)
@@ -159,6 +213,9 @@ def test_error_of_weights() -> None:
     smooth = data(32, 32, 3, 3)
     assert error(smooth, Form(2)) < error(smooth, Form(4)) < winograd.ALLOWED
     assert error(smooth, Form(2, 2)) < 1e-6
+    for form in (Form(4), Form(2), Form(2, 2)):
+        early, late = error(smooth, form), error(smooth, form, late=True)
+        assert early != late < winograd.ALLOWED
     # a tap that outweighs the others by far costs their digits
     steep = np.zeros((16, 16, 3, 3), np.float32)
     steep[:, :, 0, 0], steep[:, :, 1, 1] = 1e-6, 1.0

@@ -13,6 +13,7 @@ from ge_backend_cpu.contract import (
     quad_image,
     quads,
     winograd,
+    winograd_late,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "quad_image",
     "quads",
     "winograd",
+    "winograd_late",
 ]

@@ -32,7 +32,7 @@ FAMILY = "contract.winograd"
 APART = 16
 """Elements between the points' planes, so that their streams do not meet in one set of the first-level cache."""
 
-Steps = Literal["all", "input", "output"]
+Steps = Literal["all", "input", "output", "late"]
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,11 @@ class Winograd:
     Attributes:
         x: element type of the image.
         outputs, stride: see `Form`.
-        steps: which of the three steps; the product alone is one of "contract.product".
+        steps: which of the three steps; the product alone is one of "contract.product", with the output and from
+            weights as they are of "contract.winograd_late".
         panels: of output channels, as `Product.panels`.
         even: whether the input channels are a multiple of 4.
+        blocked: whether V has its channels in blocks of 16, [block][point][tile][16].
     """
 
     x: str
@@ -54,6 +56,7 @@ class Winograd:
     steps: Steps
     panels: int = 0
     even: bool = False
+    blocked: bool = False
 
     def names(self) -> tuple[str, ...]:
         """The kernel's integers, in order.
@@ -61,12 +64,13 @@ class Winograd:
         height, width: of the image; out_height, out_width; channels, columns: input and output channels; line,
         out_line: the distance of tiles in V and Y; pad_y, pad_x; down, along: tiles of an image by axis; tiles: of all
         images; grain: tiles of a work item; block: tiles that are in the caches at a time; plane, out_plane: distance
-        of the points in V and Y; area: of the items in the workspace, in elements.
+        of the points in V and Y; area: of the items in the workspace, in elements; step: distance of V's blocks.
         """
-        return (
+        names = (
             "height", "width", "out_height", "out_width", "channels", "columns", "line", "out_line", "pad_y", "pad_x",
             "down", "along", "tiles", "grain", "block", "plane", "out_plane", "area",
         )  # fmt: skip
+        return (*names, "step") if self.blocked else names
 
     def params(self, values: Mapping[str, Size]) -> tuple[Size, ...]:
         return tuple(values[name] for name in self.names())
@@ -80,21 +84,23 @@ def emit_winograd(module: Any, symbol: str, parameters: Mapping[str, Any], isa: 
     """Operands: "input": image, zeros (a vector), V. "output": Y, sides, outputs. "all": image, zeros, weights,
     workspace (V, then Y), sides, outputs."""
     form = Winograd(**{**parameters, "epilogue": Epilogue.from_json(parameters["epilogue"])})
-    _Emitter(module, symbol, form, isa).kernel()
+    Emitter(module, symbol, form, isa).kernel()
 
 
-class _Emitter:
+class Emitter:
+    """The three steps."""
+
     def __init__(self, module: Any, symbol: str, form: Winograd, isa: Isa) -> None:
         self.form, self.math, self.isa = form, Form(form.outputs, form.stride), isa
         self.sums = Arithmetic("float32")
         self.lanes = self.sums.width(isa)
         epilogue = form.epilogue
-        own = {"input": 3, "output": 1, "all": 4}[form.steps]
+        own = {"input": 3, "output": 1, "all": 4, "late": 3}[form.steps]
         sides, outputs = len(epilogue.sides), len(epilogue.outputs)
         count = own if form.steps == "input" else own + sides + outputs
         self.f = Function(module, symbol, isa, count, form.names())
         operands = self.f.operands
-        if form.steps != "output":
+        if form.steps in ("all", "input"):
             self.x, self.zeros = operands[:2]
         if form.steps != "input":
             self.finish = Finish(self.f, epilogue, operands[own : own + sides], operands[own + sides :])
@@ -108,7 +114,7 @@ class _Emitter:
         if steps == "input":
             self._input(f.operands[2], start, stop, 0)
         elif steps == "output":
-            self._output(f.operands[0], start, stop, 0)
+            self.output(f.operands[0], start, stop, 0, 0, p["columns"])
         else:
             area = f.at(f.operands[3], f.mul(f.lo, p["area"]), float32)
             points = self.math.points**2
@@ -117,7 +123,7 @@ class _Emitter:
                 end = f.minimum(f.add(block.index, p["block"]), stop)
                 self._input(area, block.index, end, block.index)
                 self._products(area, sums, f.sub(end, block.index))
-                self._output(sums, block.index, end, block.index)
+                self.output(sums, block.index, end, block.index, 0, p["columns"])
         f.finish()
 
     @contextmanager
@@ -149,18 +155,18 @@ class _Emitter:
 
             def channels(checked: bool, pixels: Value = pixels, line: Value = line, top: Value = top,
                          left: Value = left) -> list[Value]:  # fmt: skip
-                self._channels(p["channels"], lambda c, n: self._patch(pixels, line, top, left, c, n, checked))
+                self._channels(0, p["channels"], lambda c, n: self._patch(pixels, line, top, left, c, n, checked))
                 return []
 
             f.choose(inside, partial(channels, False), partial(channels, True))
 
-    def _channels(self, count: Value, body: Callable[[Value, Value | None], None]) -> None:
+    def _channels(self, start: Value, stop: Value, body: Callable[[Value, Value | None], None]) -> None:
         """body(first channel, None) for every whole vector of channels, body(first channel, count) for the rest."""
         f = self.f
-        whole = f.mul(f.div(count, self.lanes), self.lanes)
-        with f.loop(0, whole, self.lanes) as at:
+        whole = f.add(start, f.mul(f.div(f.sub(stop, start), self.lanes), self.lanes))
+        with f.loop(start, whole, self.lanes) as at:
             body(at.index, None)
-        rest = f.sub(count, whole)
+        rest = f.sub(stop, whole)
         with f.when(f.lt(0, rest)):
             body(whole, rest)
 
@@ -186,6 +192,9 @@ class _Emitter:
                     values.append(f.load_part(pointer, 0, dtype, lanes, count))
             for i, value in enumerate(self.math.input(f, values)):
                 f.store(value, self.scratch, f.add(f.mul(column.index, lanes), i * points * lanes), float32)
+        if self.form.blocked:
+            block = f.div(channel, PANEL)
+            channel = f.add(f.mul(block, p["step"]), f.sub(channel, f.mul(block, PANEL)))
         with f.loop(0, points) as row:
             start = f.mul(row.index, points * lanes)
             values = [f.load(self.scratch, f.add(start, j * lanes), float32, lanes) for j in range(points)]
@@ -228,8 +237,12 @@ class _Emitter:
                     for j in range(vectors):
                         f.store(sums[i * vectors + j], y, f.add(start, j * self.lanes), float32)
 
-    def _output(self, source: Value, start: Value, stop: Value, first: Value) -> None:
-        """The outputs of some tiles. Args: first: number of the tile with which the source begins."""
+    def output(self, source: Value, start: Value, stop: Value, first: Value, low: Value, high: Value) -> None:
+        """The outputs of some tiles in the channels [low, high).
+
+        Args:
+            source: Y, in which the tile `first` and the channel 0 are the first.
+        """
         f, p = self.f, self.f.params
         with self._tiles(start, stop) as (number, image, y, x):
             line = f.at(source, f.mul(f.sub(number, first), p["out_line"]), float32)
@@ -239,7 +252,7 @@ class _Emitter:
                        x: Value = x) -> None:  # fmt: skip
                 self._result(line, pixel, y, x, channel, count)
 
-            self._channels(p["columns"], vector)
+            self._channels(low, high, vector)
 
     def _result(self, line: Value, pixel: Value, y: Value, x: Value, channel: Value, count: Value | None) -> None:
         """The outputs of one tile for a vector of channels: columns into scratch memory, then rows."""

@@ -2,6 +2,7 @@
 
 For m = 4 the points are 0, +-a, +-b and infinity with a = sqrt(1/2), b = sqrt(2): since a * b = 1 the error is about a
 fourth of that of the customary 1 and 2, and no more than that of the direct sum. For m = 2: 0, +-1 and infinity.
+G has the powers of the points alone; what they are divided by stands in A^T, where it costs nothing.
 
 With stride 2 and m = 2 the even inputs e meet the outer weights, the odd ones o the middle one, five multiplications
 for six: y0 = (e0 - e1) w0 + e1 (w0 + w2) + o0 w1, y1 = e1 (w0 + w2) - (e1 - e2) w2 + o1 w1.
@@ -17,12 +18,16 @@ import numpy as np
 
 from ge_backend_cpu.contract.pack import panels
 from ge_backend_cpu.contract.pieces import MOST, multiplied
+from ge_backend_cpu.contract.tile import PANEL
 from ge_backend_cpu.emit import FLOAT, Function, constant
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.kernel import recipe
 from ge_backend_cpu.vmath.base import float_constant
+from ge_core.ir.types import Layout, TensorType
 
 _A, _B = math.sqrt(0.5), math.sqrt(2.0)
+_NA, _NB = 2 * _A**2 * (_A**2 - _B**2), 2 * _B**2 * (_B**2 - _A**2)
+"""The products of the differences between +-a, +-b and the other points."""
 
 
 class Form:
@@ -48,8 +53,8 @@ class Form:
             return np.array(rows, float), np.array(columns, float), np.array(at)
         if self.outputs == 2:
             rows = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, -1, 0, 1]]
-            columns = [[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]]
-            at = [[1.0, 1, 1, 0], [0, 1, -1, 1]]
+            columns = [[1, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 1]]
+            at = [[1.0, 0.5, 0.5, 0], [0, 0.5, -0.5, 1]]
             return np.array(rows, float), np.array(columns, float), np.array(at)
         a, b, a2, b2 = _A, _B, _A * _A, _B * _B
         rows = [
@@ -60,16 +65,9 @@ class Form:
             [0, b * a2, -a2, -b, 1, 0],
             [0, a2 * b2, 0, -a2 - b2, 0, 1],
         ]
-        na, nb = 2 * a2 * (a2 - b2), 2 * b2 * (b2 - a2)
-        columns = [
-            [1 / (a2 * b2), 0, 0],
-            [1 / na, a / na, a2 / na],
-            [1 / na, -a / na, a2 / na],
-            [1 / nb, b / nb, b2 / nb],
-            [1 / nb, -b / nb, b2 / nb],
-            [0, 0, 1],
-        ]
-        at = [[p**i for p in (0.0, a, -a, b, -b)] + [float(i == 3)] for i in range(4)]
+        columns = [[1, 0, 0], [1, a, a2], [1, -a, a2], [1, b, b2], [1, -b, b2], [0, 0, 1]]
+        scaled = ((0.0, 1.0), (a, _NA), (-a, _NA), (b, _NB), (-b, _NB))
+        at = [[x**i / n for x, n in scaled] + [float(i == 3)] for i in range(4)]
         return np.array(rows, float), np.array(columns, float), np.array(at, float)
 
     def input(self, f: Function, d: Sequence[Value]) -> list[Value]:
@@ -91,19 +89,31 @@ class Form:
             b.fadd(d[1], _mac(f, middle, d[3], d[5])),
         ]
 
+    def filter(self, f: Function, w: Sequence[Value]) -> list[Value]:
+        """G w on vectors, by even and odd parts."""
+        b = f.b
+        if self.stride == 2:
+            return [w[0], b.fadd(w[0], w[2]), w[2], w[1], w[1]]
+        if self.outputs == 2:
+            even = b.fadd(w[0], w[2])
+            return [w[0], b.fadd(even, w[1]), b.fsub(even, w[1]), w[2]]
+        even_a, even_b = _mac(f, _A * _A, w[2], w[0]), _mac(f, _B * _B, w[2], w[0])
+        pairs = ((_A, even_a), (-_A, even_a), (_B, even_b), (-_B, even_b))
+        return [w[0], *(_mac(f, x, w[1], even) for x, even in pairs), w[2]]
+
     def output(self, f: Function, y: Sequence[Value]) -> list[Value]:
         """A^T y on vectors."""
         b = f.b
         if self.stride == 2:
             return [b.fadd(b.fadd(y[0], y[1]), y[3]), b.fadd(b.fsub(y[1], y[2]), y[4])]
         if self.outputs == 2:
-            return [b.fadd(b.fadd(y[0], y[1]), y[2]), b.fadd(b.fsub(y[1], y[2]), y[3])]
+            return [_mac(f, 0.5, b.fadd(y[1], y[2]), y[0]), _mac(f, 0.5, b.fsub(y[1], y[2]), y[3])]
         s, t, u, v = b.fadd(y[1], y[2]), b.fsub(y[1], y[2]), b.fadd(y[3], y[4]), b.fsub(y[3], y[4])
         return [
-            b.fadd(y[0], b.fadd(s, u)),
-            _mac(f, _B, v, _times(f, _A, t)),
-            _mac(f, _B * _B, u, _times(f, _A * _A, s)),
-            _mac(f, _B**3, v, _mac(f, _A**3, t, y[5])),
+            _mac(f, 1 / _NA, s, _mac(f, 1 / _NB, u, y[0])),
+            _mac(f, _B / _NB, v, _times(f, _A / _NA, t)),
+            _mac(f, _B**2 / _NB, u, _times(f, _A**2 / _NA, s)),
+            _mac(f, _B**3 / _NB, v, _mac(f, _A**3 / _NA, t, y[5])),
         ]
 
 
@@ -139,17 +149,36 @@ def filters(weights: np.ndarray, *, outputs: int, stride: int) -> np.ndarray:
     return panels(found, shape=found.shape)
 
 
-def error(weights: np.ndarray, form: Form) -> float:
+def taps_layout(type: TensorType) -> Layout:
+    """The panels of `taps`: output channels in blocks of 16."""
+    return Layout((0, 1, 2, 3), ((0, PANEL),))
+
+
+@recipe("contract.winograd_taps", layout=taps_layout)
+def taps(weights: np.ndarray) -> np.ndarray:
+    """Weights [o, i, 3, 3] as panels [panel, i, tap, 16], for kernels that transform them."""
+    out, channels = weights.shape[:2]
+    return panels(weights.reshape(out, channels * 9), shape=[out, channels * 9], transpose=True)
+
+
+def error(weights: np.ndarray, form: Form, late: bool = False) -> float:
     """The largest error of a layer's result against float64, relative to its largest element: on random tiles, for up
-    to 16 output channels, in float32 as the kernel computes."""
-    bt, _, at = (m.astype(np.float32) for m in form.matrices())
+    to 16 output channels, in float32 as the kernel computes.
+
+    Args:
+        late: the kernel transforms the weights too.
+    """
+    bt, g, at = (m.astype(np.float32) for m in form.matrices())
     chosen = weights[:: max(len(weights) // 16, 1)][:16]
     if not chosen.size:
         return 0.0
     random = np.random.default_rng(0).standard_normal((8, chosen.shape[1], form.points, form.points))
     d = random.astype(np.float32)
     v = (bt @ d @ bt.T).reshape(8, chosen.shape[1], -1)
-    y = np.einsum("tix,xio->tox", v, transformed(chosen, form), optimize=True)
+    u = transformed(chosen, form)
+    if late:
+        u = (g @ chosen.astype(np.float32) @ g.T).transpose(2, 3, 1, 0).reshape(u.shape)
+    y = np.einsum("tix,xio->tox", v, u, optimize=True)
     got = at @ y.reshape(8, len(chosen), form.points, form.points) @ at.T
     windows = np.lib.stride_tricks.sliding_window_view(d.astype(np.float64), (3, 3), (2, 3))
     windows = windows[:, :, :: form.stride, :: form.stride]
