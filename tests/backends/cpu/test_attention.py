@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ge_core.ir import Builder, DType, Graph, symbol
+from ge_core.reference.interpret import interpret
 from tests.backends.cpu.native import check, kernels, widths
 
 RNG = np.random.default_rng(17)
@@ -162,3 +163,15 @@ def test_large_scores() -> None:
     arrays["q"] *= 300
     graph, inputs = attend(arrays)
     check(graph, [inputs], tolerance=1e-4)  # the exponent's own rounding: scores of 1000 have 6e-5 in their last place
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+def test_rows_whose_scores_are_all_minus_infinity_are_zeros(causal: int) -> None:
+    """Without a mask too: as in PyTorch's scaled_dot_product_attention and ONNX's definition of the operator."""
+    arrays = heads(1, 2, 2, 5, 6, 8, 8)
+    arrays["q"][0, 0, 1], arrays["q"][0, 1, 2] = np.inf, -np.inf
+    arrays["k"][0, 0], arrays["k"][0, 1] = -np.abs(arrays["k"][0, 0]), np.abs(arrays["k"][0, 1])
+    graph, given = attend(arrays, is_causal=causal)
+    check(graph, [given])
+    (found,), _ = interpret(graph, given)
+    assert not found[0, 0, 1].any() and not found[0, 1, 2].any() and np.isfinite(found).all()

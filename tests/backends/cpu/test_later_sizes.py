@@ -52,8 +52,8 @@ def scalars(dtype: str, *values: float) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_range(dtype: str) -> None:
-    triples = [(0, 5, 1), (5, 0, -2), (3, 3, 1), (0, -5, 1), (-7, 8, 3)]
-    refused = [(0, 5, 0)]
+    triples: list[tuple[float, float, float]] = [(0, 5, 1), (5, 0, -2), (3, 3, 1), (0, -5, 1), (-7, 8, 3)]
+    refused: list[tuple[float, float, float]] = [(0, 5, 0)]
     if dtype.startswith("float"):
         triples += [(0.1, 1.0, 0.3), (1.0, -0.5, -0.25)]
         refused += [(0, np.inf, 1), (0, np.nan, 1)]
