@@ -11,6 +11,7 @@ import torch
 from torch.export import Dim
 from torch.nn import functional as F
 
+import ge_core
 from ge_core.errors import CheckError, IndexRangeError
 from ge_core.reference.interpret import interpret
 from ge_frontend_torch.importer import import_model
@@ -139,6 +140,23 @@ def test_searching() -> None:
         ],
         (x, edges),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("target", ["reference", "cpu"])
+def test_elements_at_the_edges_of_bins(dtype: torch.dtype, target: str) -> None:
+    """Torch's own formula says to which bin they belong."""
+    for bins, low, high in ((100, -3, 3), (10, 0.1, 0.9), (256, -1.5, 2.7)):
+        edges = (torch.arange(bins + 1, dtype=torch.float64) * (high - low) / bins + low).to(dtype)
+        beside = [torch.nextafter(edges, torch.full_like(edges, far)) for far in (-9.0, 9.0)]
+        x = torch.cat([edges, *beside, torch.tensor([float("nan"), float("inf"), -float("inf")], dtype=dtype)])
+
+        class Counts(torch.nn.Module):
+            def forward(self, v: torch.Tensor, bins: int = bins, low: float = low, high: float = high) -> torch.Tensor:
+                return torch.histc(v, bins, low, high)
+
+        model = ge_core.compile(Counts().eval(), (x,), target=target)
+        torch.testing.assert_close(model(x), torch.histc(x, bins, low, high), rtol=0, atol=0)
 
 
 def test_embedding_bags() -> None:

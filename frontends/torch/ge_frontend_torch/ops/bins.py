@@ -52,11 +52,20 @@ def histc(c: Call, x: Value, bins: int = 100, min: Operand = 0, max: Operand = 0
     b = c.b
     if min == max:
         raise c.unsupported("histc with the range of the data", "give min and max")
-    wide = DType.of("float64")
+    dtype = x.dtype
+    if not dtype.is_float:
+        raise c.unsupported(f"histc of {dtype}", "convert it to a float type")
+    wide = DType.of("float32") if dtype.bits < 32 else dtype
+
+    def rounded(v: Value) -> Value:
+        return c.cast(c.cast(v, dtype), wide)
+
     flat = b.Reshape(c.cast(x, wide), b.ints(-1))
-    low, high = c.scalar(min, wide), c.scalar(max, wide)
+    low, high = (rounded(c.scalar(v, wide)) for v in (min, max))
     inside = b.And(b.GreaterOrEqual(flat, low), b.LessOrEqual(flat, high))
-    place = b.Floor(b.Mul(b.Div(b.Sub(flat, low), b.Sub(high, low)), float(bins)))
+    # torch's own formula in the element type: it decides to which bin an element at an edge belongs
+    scaled = rounded(b.Mul(rounded(b.Sub(flat, low)), rounded(c.scalar(bins, wide))))
+    place = b.Floor(rounded(b.Div(scaled, rounded(b.Sub(high, low)))))
     # the last bin holds its upper end; what is outside of the range goes to a bin of its own that is dropped
     place = b.Min(b.Cast(place, to=_INT64), bins - 1)
     place = b.Where(inside, place, c.scalar(bins, _INT64))
