@@ -95,6 +95,31 @@ def test_quantising_by_the_unconfirmed_operator(target: str, scale: float | list
     assert "AscendQuantV2" not in types(same(graph, [x], target=target, mode="must_keep_origin_dtype"))
 
 
+@pytest.mark.parametrize(("per_column", "zero"), [(False, 0), (True, 3), (False, -5)])
+def test_dequantising_by_the_unconfirmed_operator(per_column: bool, zero: int) -> None:
+    scale = np.array([0.5, 0.25, 1.0, 2.0], np.float32) if per_column else np.float32(0.125)
+
+    def build(b: Builder, x: Value) -> Value:
+        zeros = b.constant(np.full(np.shape(scale), zero, np.int8))
+        return b.Relu(b.DequantizeLinear(x, b.constant(np.asarray(scale)), zeros, axis=1))
+
+    graph, x = graph_of(build, ("int8", (3, 4))), RNG.integers(-128, 128, (3, 4)).astype(np.int8)
+    assert "AscendAntiQuantV2" in types(same(graph, [x], mode="force_fp16", tolerance=2e-3, allow_unsure=True))
+    assert "AscendAntiQuantV2" not in types(same(graph, [x], allow_unsure=True))
+    assert "AscendAntiQuantV2" not in types(same(graph, [x], mode="force_fp16", tolerance=2e-3))
+
+
+def test_convolutions_of_whole_numbers_by_the_unconfirmed_operator() -> None:
+    def build(b: Builder, x: Value, w: Value) -> Value:
+        return b.ConvInteger(x, w, pads=[1, 0, 1, 2], strides=[1, 2], group=2)
+
+    graph = graph_of(build, ("int8", (2, 4, 6, 5)), ("int8", (6, 2, 3, 3)))
+    inputs = [RNG.integers(-128, 128, shape).astype(np.int8) for shape in ((2, 4, 6, 5), (6, 2, 3, 3))]
+    for target in ("ascend910b", "ascend310p"):
+        assert types(same(graph, inputs, target=target, allow_unsure=True)) == ["Conv2D"]
+        assert "Cast" in types(same(graph, inputs, target=target))
+
+
 def test_what_would_round_ties_otherwise_is_not_left_to_it() -> None:
     odd = quantised(0.5, 3, "int8")
     assert "RealDiv" in types(same(odd, allow_unsure=True))

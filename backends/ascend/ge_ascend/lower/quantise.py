@@ -8,7 +8,7 @@ from ge_ascend.lower.call import LowerCall
 from ge_ascend.lower.registry import lowering
 from ge_ascend.net import Out
 from ge_ascend.prototypes import prototype
-from ge_core.ir.dtype import DType, float32, int8, int32, uint8
+from ge_core.ir.dtype import DType, bfloat16, float16, float32, int8, int32, uint8
 from ge_core.ir.graph import constant_of
 
 
@@ -70,8 +70,30 @@ def _ascend_quant(c: LowerCall, wanted: DType) -> Out | None:
 @lowering("DequantizeLinear")
 def dequantize(c: LowerCall) -> Out:
     """(x - zero point) * scale"""
+    fused = _anti_quant(c)
+    if fused is not None:
+        return fused
     y = c.cast(c.as_is(0), float32)
     zero = _along(c, 2)
     if zero is not None:
         y = c.op("Sub", y, zero)
     return c.cast(c.op("Mul", y, _along(c, 1)), c.output_type())
+
+
+def _anti_quant(c: LowerCall) -> Out | None:
+    """AscendAntiQuantV2: (x + offset) * scale in half precision, with one scale or one for each element of a row."""
+    wanted, scale, zero = c.output_type(), constant_of(c.node.input(1)), constant_of(c.node.input(2))
+    if not c.may_use("DequantizeLinear") or not c.engine.chip.kernels or c.attr("block_size"):
+        return None
+    if c.input(0).dtype != int8 or wanted not in (float16, bfloat16) or scale is None or c.rank() == 0:
+        return None
+    if zero is None and c.node.input(2) is not None:
+        return None
+    factors = scale.array().astype(np.float32).reshape(-1)
+    if factors.size > 1 and c.attr("axis") % c.rank() != c.rank() - 1:
+        return None
+    offset = None if zero is None else -zero.array().astype(np.float32).reshape(-1)
+    given = c.const(offset) if offset is not None and np.any(offset) else None
+    y = c.ops("AscendAntiQuantV2", c.as_is(0), c.const(factors), given, dst_type=wanted.ge_memory)[0]
+    c.note("form", "DequantizeLinear as AscendAntiQuantV2")
+    return y

@@ -5,6 +5,7 @@
 | 8-bit weights, float operand, half precision | WeightQuantBatchMatmulV2 | the same |
 | both quantised, half-precision result | that, or dequantised factors | QuantBatchMatmulV3, one scale |
 | MatMulInteger | pieces short enough to be exact in float32 | MatMulV2 of int8, int32 result |
+| ConvInteger | the same | Conv2D of int8, int32 result |
 | products of int32, int64 | Mul and ReduceSum | the same |
 """
 
@@ -170,6 +171,14 @@ def conv_integer(c: LowerCall) -> Out:
     if c.rank() != 4:
         raise c.refuse(f"{c.rank() - 2} spatial axes")
     strides, dilations, pads = window(c, 2)
+    formats = {"x": "NCHW", "filter": "NCHW", "y": "NCHW"}
+    whole = all(c.node.input(i) is None for i in (2, 3)) and all(c.input(i).dtype == int8 for i in (0, 1))
+    if whole and c.may_use("ConvInteger"):
+        c.note("form", "ConvInteger as a convolution of int8 with an int32 result")
+        return c.ops(
+            "Conv2D", c.as_is(0), c.as_is(1), None, strides=[1, 1, *strides], dilations=[1, 1, *dilations],
+            pads=interleaved(pads), groups=c.attr("group"), data_format="NCHW", formats=formats, dtypes={"y": int32},
+        )[0]  # fmt: skip
     sizes = [size for size in c.shape(1)[1:] if isinstance(size, int)]
     if len(sizes) != 3:
         raise c.refuse("filters of a size that is known at run time only")
@@ -179,7 +188,6 @@ def conv_integer(c: LowerCall) -> Out:
         raise c.refuse("sums that float32 does not hold exactly")
     x, w = _shifted(c, 0, 2, column=False), _shifted(c, 1, 3, column=True)
     c.note("form", "ConvInteger in pieces that float32 holds exactly")
-    formats = {"x": "NCHW", "filter": "NCHW", "y": "NCHW"}
     total: Out | None = None
     for start in range(0, channels, piece):
         end = min(start + piece, channels)

@@ -106,9 +106,11 @@ def _filter(c: Call, w: Value, spatial: int) -> Value:
 
 
 def _conv(c: Call, spatial: int) -> Value:
-    if c.get("offset_w") is not None or c["x"].dtype.is_integer:
-        raise c.error("quantised convolutions are not supported")
+    if c.get("offset_w") is not None or (c["x"].dtype.is_integer and c.attr("offset_x")):
+        raise c.error("offsets of quantised convolutions are not supported")
     layout = _layout(c, "x", spatial)
+    if c["x"].dtype.is_integer:
+        return _integer_conv(c, layout, spatial)
     x, w, bias = operands(c, "x", "filter", "bias")
     assert x is not None and w is not None
     x = channels_first(c, x, layout)
@@ -121,6 +123,22 @@ def _conv(c: Call, spatial: int) -> Value:
         pads=onnx_pads(list(c.attr("pads"))),
         group=c.attr("groups"),
     )
+    return c.as_stated(channels_back(c, y, layout))
+
+
+def _integer_conv(c: Call, layout: str, spatial: int) -> Value:
+    """8-bit operands with an int32 result."""
+    y = c.b.ConvInteger(
+        channels_first(c, c["x"], layout),
+        _filter(c, c["filter"], spatial),
+        strides=window(c, layout, "strides"),
+        dilations=window(c, layout, "dilations"),
+        pads=onnx_pads(list(c.attr("pads"))),
+        group=c.attr("groups"),
+    )
+    bias = c.get("bias")
+    if bias is not None:
+        y = c.b.Add(y, c.b.Reshape(c.cast(bias, y.dtype), c.b.ints(-1, *[1] * spatial)))
     return c.as_stated(channels_back(c, y, layout))
 
 

@@ -56,3 +56,13 @@ def dynamic_quant(c: Call) -> Result:
     nothing = b.Equal(scale, 0.0)
     y = _to_int8(c, b.Round(b.Div(x, b.Where(nothing, b.constant(1.0, float32), scale))))
     return [y, b.Squeeze(scale, b.ints(-1))]
+
+
+@meaning("AscendAntiQuantV2")
+def ascend_anti_quant(c: Call) -> Result:
+    """AscendAntiQuantV2(x, scale, offset; dst_type, sqrt_mode) = (x + offset) * scale along the last axis, in float32"""
+    x, scale, offset = c.cast(c["x"], float32), c.cast(c["scale"], float32), c.get("offset")
+    if offset is not None:
+        x = c.b.Add(x, c.cast(offset, float32))
+    factor = c.b.Mul(scale, scale) if c.attr("sqrt_mode") else scale
+    return c.cast(c.b.Mul(x, factor), c.dtype_attr("dst_type"))
