@@ -60,7 +60,7 @@ def dynamic_quant(c: Call) -> Result:
 
 @meaning("AscendAntiQuantV2")
 def ascend_anti_quant(c: Call) -> Result:
-    """AscendAntiQuantV2(x, scale, offset; dst_type, sqrt_mode) = (x + offset) * scale along the last axis, in float32"""
+    """AscendAntiQuantV2(x, scale, offset; dst_type, sqrt_mode) = (x + offset) * scale on the last axis, in float32"""
     x, scale, offset = c.cast(c["x"], float32), c.cast(c["scale"], float32), c.get("offset")
     if offset is not None:
         x = c.b.Add(x, c.cast(offset, float32))
