@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ge_core.errors import GeError
-from ge_core.ir import Builder, DType, Graph
+from ge_core.errors import GeError, IndexRangeError
+from ge_core.ir import Builder, DType, Graph, symbol
 from ge_core.plan.plan import HostStep
 from ge_core.plan.states import StateStore
 from ge_core.reference.interpret import interpret
@@ -82,3 +82,39 @@ def test_repeats(axis: int) -> None:
     each = [[x, np.array(counts)] for counts in ([1, 0, 2], [0, 0, 0], [3, 3, 3])]
     run_all(make, each, [[x, np.array([1, -1, 2])]])
     run_all(make, [[x, np.array([n])] for n in (2, 0, 1)], [[x, np.array([-1])]])
+
+
+EMPTY: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
+    "Gather": (lambda b, x, i, u: b.Gather(x, i, axis=1), (0, 4), (2,), (1,)),
+    "Gather between": (lambda b, x, i, u: b.Gather(x, i, axis=0), (4, 3, 0), (2,), (1,)),
+    "GatherND": (lambda b, x, i, u: b.GatherND(x, i), (4, 0), (3, 1), (1,)),
+    "ScatterND": (lambda b, x, i, u: b.ScatterND(x, i, u), (4, 0), (3, 1), (3, 0)),
+    "ScatterND, maxima": (lambda b, x, i, u: b.ScatterND(x, i, u, reduction="max"), (4, 0), (3, 1), (3, 0)),
+    "SegmentReduce": (
+        lambda b, x, i, u: b.ge.SegmentReduce(x, i, b.constant(4, "int64"), reduction="sum"), (3, 0), (3,), (1,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", EMPTY)
+def test_indices_are_checked_where_the_result_is_empty(name: str, dtype: str) -> None:
+    """As the reference kernels do; sizes that are 0 in a call alone, too."""
+    make, shape, indices, updates = EMPTY[name]
+    for symbolic in (False, True):
+        graph = Graph()
+        b = Builder(graph)
+        sizes = tuple(symbol("n", 0) if n == 0 and symbolic else n for n in shape)
+        rest = tuple(symbol("n", 0) if n == 0 and symbolic else n for n in updates)
+        b.outputs(make(b, b.input("x", dtype, sizes), b.input("i", "int64", indices), b.input("u", dtype, rest)))
+        plan = plan_of(graph)
+        assert not [step.name for step in plan.all_steps() if isinstance(step, HostStep)]
+        run = executable(plan)
+        for value, fine in ((0, True), (3, True), (4, False), (-5, False)):
+            given = [np.zeros(shape, dtype), np.full(indices, value), np.zeros(updates, dtype)]
+            if fine:
+                (found,) = run.run(given, StateStore(graph.states))
+                assert not found.size
+                continue
+            for call in (lambda g=given: interpret(graph, g), lambda g=given: run.run(g, StateStore(graph.states))):
+                with pytest.raises(IndexRangeError):
+                    call()

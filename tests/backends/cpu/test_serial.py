@@ -118,6 +118,17 @@ def test_running(op: str, dtype: str) -> None:
         compare(lambda b, v, a=axis: getattr(b.ge, op)(v, axis=a), x)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "uint8"])
+@pytest.mark.parametrize("op", ["CumMax", "CumMin"])
+def test_running_extremes_of_long_rows(op: str, dtype: str) -> None:
+    """Of vectors and what is left; equal values, and NaN within a vector and across its end."""
+    x = few(4, 75, high=9, dtype=dtype)
+    if DType.of(dtype).is_float:
+        x[1, 20], x[2, 15], x[2, 16], x[3, 40:43] = np.nan, np.nan, np.nan, np.inf
+    compare(lambda b, v: getattr(b.ge, op)(v, axis=-1), x)
+    compare(lambda b, v: getattr(b.ge, op)(v, axis=1), x[:, :64].copy())
+
+
 @pytest.mark.parametrize("right", [0, 1])
 def test_search(right: int) -> None:
     row = np.sort(few(17, high=8))

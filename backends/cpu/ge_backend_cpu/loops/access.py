@@ -120,8 +120,11 @@ class Access:
                 self._contiguous(pointer, self.f.add(base, u * self.width), dtype, masks and masks[u])
                 for u in range(self.rounds)
             ]
-        if vectors is None and stride == -1 and masks is None:
-            return [self._reversed(pointer, self.f.sub(base, u * self.width), dtype) for u in range(self.rounds)]
+        if vectors is None and stride == -1:
+            return [
+                self._reversed(pointer, self.f.sub(base, u * self.width), dtype, masks and masks[u])
+                for u in range(self.rounds)
+            ]
         # the scalar part goes into the pointer, so that what is left may fit into narrower lanes
         lanes, first = self._lanes(0, stride, vectors), self.f.at(pointer, base, dtype)
         return [self._gather(first, at, dtype, masks and masks[u]) for u, at in enumerate(lanes)]
@@ -140,9 +143,11 @@ class Access:
         raw = self._intrinsic(f"llvm.masked.load.{mangled(stored)}.p0", stored, arguments)
         return convert.widen(self.f, raw, dtype)
 
-    def _reversed(self, pointer: Value, last: Int, dtype: DType) -> Value:
-        value = self.f.load(pointer, self.f.sub(last, self.width - 1), dtype, self.width)
-        return self.f.shuffle(value, value, range(self.width - 1, -1, -1))
+    def _reversed(self, pointer: Value, last: Int, dtype: DType, mask: Value | None) -> Value:
+        order = range(self.width - 1, -1, -1)
+        mask = None if mask is None else self.f.shuffle(mask, mask, order)
+        value = self._contiguous(pointer, self.f.sub(last, self.width - 1), dtype, mask)
+        return self.f.shuffle(value, value, order)
 
     def _pointers(self, pointer: Value, lanes: Value, dtype: DType) -> Value:
         return self.b.gep(pointer, [lanes], source_etype=convert.stored_type(dtype))

@@ -76,10 +76,15 @@ CHEAP = 700
 
 
 class Space:
-    """Makes expressions."""
+    """Makes expressions.
+
+    Attributes:
+        checks: the indices that are checked.
+    """
 
     def __init__(self) -> None:
         self._known: dict[Any, Expr] = {}
+        self.checks: list[Expr] = []
 
     def make(
         self, op: str, kind: DType, args: tuple[Expr, ...] = (), data: Any = None, axes: Iterable[Axis] | None = None
@@ -136,7 +141,10 @@ class Space:
 
     def check(self, index: Expr, limit: Size) -> Expr:
         """An int64 index that is an error outside of [0, limit)."""
-        return self.make("check", int64, (index,), limit)
+        made = self.make("check", int64, (index,), limit)
+        if made not in self.checks:
+            self.checks.append(made)
+        return made
 
     def within(self, index: Expr, limit: Size) -> Expr:
         """An int64 index that is known to lie in [0, limit)."""

@@ -190,7 +190,10 @@ class _Lowering:
         layout = self.results[targets[0].operand - count]
         dtypes, targets = self._stored_forms(targets)
         plan = schedule(_storage_order(domain, layout), targets, dtypes)
-        self.checks += unread_checks(domain.axes, [t.value for t in targets], self.dtypes)
+        if dims.less_equal(1, dims.product([a.size for a in domain.axes])) is not True:
+            # those too that no address holds, since what they count has no size
+            made = [e for e in self.tracer.space.checks if e.axes <= set(domain.axes)]
+            self.checks += unread_checks(domain.axes, [*(t.value for t in targets), *made], self.dtypes)
         self.launches.append(
             Launch(
                 kernel=Kernel("loops", plan.program.to_json()),

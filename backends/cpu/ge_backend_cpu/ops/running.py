@@ -32,5 +32,7 @@ def running(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
         return [implemented(node, [launch], in_place=[(0, 0)])]
     operands.append((result(1), int64))
     greatest = node.op == "ge.CumMax"
-    launch = launched("extremes", operands, values, rows, rows * shape[axis] * SCAN, greatest=greatest)
+    launch = launched(
+        "extremes", operands, values, rows, rows * shape[axis] * SCAN, greatest=greatest, contiguous=step == 1
+    )
     return [implemented(node, [launch], in_place=[(0, 0)])]

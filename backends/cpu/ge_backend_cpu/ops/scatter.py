@@ -8,7 +8,7 @@ from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, result, source, work
 from ge_backend_cpu.loops.checks import unread_checks
-from ge_backend_cpu.loops.expr import Expr, Space
+from ge_backend_cpu.loops.expr import Space
 from ge_backend_cpu.loops.index import Affine, Axis, Unsupported
 from ge_backend_cpu.loops.reading import attribute, sizes
 from ge_backend_cpu.ops.selecting import SCAN
@@ -103,9 +103,9 @@ def _unread(number: int, indices: Value, limits: Sequence[Size], rows: Size, inn
     """Checks of tuples of indices, which are operand `number`, for rows that have no element."""
     space, row = Space(), Axis(rows)
     read = [space.load(number, indices.dtype, Affine.axis(row) * len(limits) + k) for k in range(len(limits))]
-    found = [checked(space, value, limit) for value, limit in zip(read, limits, strict=True)]
-    values = [value for at in found for value, _ in at.terms if isinstance(value, Expr)]
-    return unread_checks([row, Axis(inner)], values, [indices.dtype] * (number + 1))
+    for value, limit in zip(read, limits, strict=True):
+        checked(space, value, limit)
+    return unread_checks([row, Axis(inner)], space.checks, [indices.dtype] * (number + 1))
 
 
 @implementation("ge.SegmentReduce")

@@ -204,7 +204,7 @@ def _scatter_nd(node: Node) -> Implementation:
 
     dtypes = [indices.dtype, updates.dtype, dtype]
     second = _launched(writer, [], lanes, body, dtypes, (source(1), source(2), result()))
-    checks = unread_checks([rows, inner], [v for v, _ in at.terms if isinstance(v, Expr)], [dtype, *dtypes])
+    checks = unread_checks([rows, inner], space.checks, [dtype, *dtypes])
     return _implemented(node, [*checks, copied(node), second], [(0, 0)])
 
 

@@ -127,6 +127,12 @@ class Num:
         condition, *parts = self.code.as_wide(self, *[self.code.number(v, kind) for v in (yes, no)])
         return Num(self.code, self.code.f.b.select(condition.value, parts[0].value, parts[1].value), kind)
 
+    def picked(self, lanes: Sequence[int]) -> Num:
+        """Lanes of a vector in any order; one lane is a scalar."""
+        f = self.code.f
+        value = f.lane(self.value, lanes[0]) if len(lanes) == 1 else f.shuffle(self.value, self.value, lanes)
+        return Num(self.code, value, self.kind)
+
     def to(self, dtype: DType) -> Num:
         """Converted by the rules of Cast; rounded to a float type below 32 bits."""
         found = cast(self.code.f, self.value, self.kind, dtype)
