@@ -32,6 +32,10 @@ _CANNOT_FAIL = frozenset(
 )
 
 
+_WEIGHTED = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+"""Operators whose quantised weights stay as they are."""
+
+
 @dataclass(frozen=True)
 class ConstantFolding(Pass):
     """Enters regions. Results are those of the reference kernels bit for bit."""
@@ -63,7 +67,7 @@ def _foldable(node: Node, limits: Limits) -> bool:
     if node.op == "ge.Dims" or effect_of(node) != "pure" or KERNELS.get(node.op) is None:
         return False
     sources = [constant_of(v) for v in node.inputs if v is not None]
-    if any(c is None for c in sources):
+    if any(c is None for c in sources) or _is_quantised_weight(node):
         return False
     if not all(isinstance(v.type, TensorType) for v in node.outputs):
         return False
@@ -73,6 +77,13 @@ def _foldable(node: Node, limits: Limits) -> bool:
     if not all(v.tensor.is_static for v in node.outputs):
         return given <= limits.fold_growth
     return sum(_bytes(v.tensor) for v in node.outputs) <= given + limits.fold_growth
+
+
+def _is_quantised_weight(node: Node) -> bool:
+    """Whether a node dequantises the weights of a contraction: targets multiply the bytes themselves, however few."""
+    if node.op != "DequantizeLinear" or node.inputs[0] is None or node.inputs[0].dtype.bits > 8:
+        return False
+    return any(isinstance(use.user, Node) and use.user.op in _WEIGHTED for use in node.output.uses)
 
 
 def _elements(t: TensorType) -> int:

@@ -84,6 +84,22 @@ def test_forms_are_exact_in_quads(form: str, isa: str) -> None:
         assert "conv.quads" in kernels(plan)
 
 
+@pytest.mark.parametrize("isa", ["host", "x86-64-v3"])
+@pytest.mark.parametrize("kinds", [("uint8", "int8"), ("int8", "uint8")])
+@pytest.mark.parametrize("zeros", ["none", "one", "each"])
+def test_channels_by_themselves_are_exact(kinds: tuple[str, str], zeros: str, isa: str) -> None:
+    if not Isa.of(isa).runs_here:
+        pytest.skip("not on this machine")
+    for x, kernel, attrs in (
+        ((2, 20, 9, 10), (3, 3), {"pads": [1, 1, 1, 1]}),
+        ((1, 33, 30, 31), (5, 4), {"pads": [2, 1, 2, 2], "strides": [2, 1]}),
+        ((1, 16, 11, 12), (3, 3), {"pads": [2, 3, 2, 3], "dilations": [2, 3]}),
+    ):
+        g = convolution(x, (x[1], 1, *kernel), kinds, zeros, group=x[1], **attrs)
+        plan = check(g, [[integers(kinds[0], *x)]], tolerance=0, isa=isa)
+        assert "depthwise.bytes" in kernels(plan)
+
+
 @needs_dots
 def test_zero_points_of_the_call() -> None:
     for form in ("1x1", "3x3"):
@@ -116,7 +132,7 @@ def test_extremes_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("group", [8, 4])
 def test_small_groups_and_weights_of_the_call(group: int) -> None:
-    """By way of floats that hold all sums."""
+    """By way of floats that hold all sums, as far as no kernel takes them."""
     g = convolution((1, 8, 9, 9), (8, 8 // group, 3, 3), ("uint8", "int8"), "one", group=group)
     check(g, [[integers("uint8", 1, 8, 9, 9)]], tolerance=0)
     g = Graph()
@@ -159,6 +175,6 @@ def test_which_quantised_convolutions_stay_in_floats() -> None:
     assert not [name for name in kernels(plan_of(filtered, "x86-64-v3")) if "pairs" in name]
     assert "conv.pairs.fused" in kernels(plan_of(filtered, "x86-64-v3", precision="accuracy"))
     depthwise = quantised((32, 1, 3, 3), True, group=32)
-    assert "depthwise.fused" in kernels(plan_of(depthwise))
+    assert "depthwise.bytes.fused" in kernels(plan_of(depthwise))
     for g in (filtered, depthwise):
         check(g, [[integers("uint8", 2, 32, 9, 10)]])

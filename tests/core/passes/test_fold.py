@@ -106,3 +106,12 @@ def test_the_growth_limit_is_an_option() -> None:
     b.outputs(b.Expand(b.constant(np.ones((1, 1), np.float32)), np.array([100, 100])))
     ConstantFolding()(graph, PassContext(limits=Limits(fold_growth=1 << 20)))
     assert ops(graph) == []
+
+
+def test_quantised_weights_stay_bytes() -> None:
+    def build(b: Builder) -> None:
+        w = b.DequantizeLinear(b.constant(np.ones((3, 2), np.int8)), np.float32(0.5), b.constant(np.int8(0)))
+        added = b.DequantizeLinear(b.constant(np.ones(2, np.int8)), np.float32(0.5), b.constant(np.int8(0)))
+        b.outputs(b.Add(b.MatMul(b.input("x", "float32", (N, 3)), w), added))
+
+    check(build, [normal(2, 3)], ConstantFolding(), gives=["DequantizeLinear", "MatMul", "Add"])

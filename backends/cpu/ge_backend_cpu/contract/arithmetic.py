@@ -56,8 +56,9 @@ class Arithmetic:
             return value
         wide = vector(compute_type(self.element), width_of(value))
         if self.element.is_float:
-            near = f.b.sext(value, vector(I32, width_of(value)))
-            return f.b.sitofp(near, wide)
+            near = vector(I32, width_of(value))
+            whole = f.b.zext(value, near) if stored.kind == "uint" else f.b.sext(value, near)
+            return f.b.sitofp(whole, wide)
         return f.b.zext(value, wide) if stored.kind == "uint" else f.b.sext(value, wide)
 
     def multiply_add(self, f: Function, a: Any, b: Any, total: Any) -> Any:

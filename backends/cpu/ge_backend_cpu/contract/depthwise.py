@@ -4,6 +4,8 @@
 
 A vector holds neighbouring channels. Some outputs along the innermost axis are summed at a time, so that an input is
 loaded once for all of them. Tiles that touch the border read zeros from elsewhere beyond it.
+
+Bytes are multiplied less their zero point in float32, which holds the sums of few products exactly.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 from ge_backend_cpu.contract.arithmetic import Arithmetic
 from ge_backend_cpu.contract.epilogue import Epilogue
 from ge_backend_cpu.contract.finish import Finish, Place
-from ge_backend_cpu.emit import Function
+from ge_backend_cpu.emit import I32, Function, vector
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Kernel, family, recipe
@@ -34,6 +36,21 @@ def filters(weights: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(weights.reshape(len(weights), math.prod(weights.shape[2:])).T)
 
 
+@recipe("contract.depthwise_centred")
+def centred(weights: np.ndarray, zero: np.ndarray | None = None) -> np.ndarray:
+    """Weights of bytes less their zero points, one or one for each channel, as float32 [tap, channel]."""
+    wide = weights.astype(np.float32)
+    if zero is not None:
+        wide = wide - zero.astype(np.float32).reshape(-1, *([1] * (weights.ndim - 1)))
+    return filters(wide)
+
+
+@recipe("contract.points")
+def points(zero: np.ndarray, *, count: int) -> np.ndarray:
+    """A zero point, many times: what taps beyond the image read."""
+    return np.full(count, zero.reshape(()), zero.dtype)
+
+
 @dataclass(frozen=True)
 class Depthwise:
     """What the code depends on.
@@ -44,6 +61,7 @@ class Depthwise:
         kernel, strides, dilations: of the window, by spatial axis.
         tile: outputs along the innermost axis at a time.
         across: whether a row is finished for some channels before the next ones, or a tile for all channels.
+        zero: whether the zeros are a zero point, which is taken off of what is read.
     """
 
     x: str
@@ -55,6 +73,7 @@ class Depthwise:
     dilations: tuple[int, ...]
     tile: int
     across: bool
+    zero: bool = False
 
     @property
     def axes(self) -> int:
@@ -104,6 +123,10 @@ class _Emitter:
         self.finish = Finish(self.f, form.epilogue, self.f.operands[3 : 3 + sides], self.f.operands[3 + sides :])
         self.channels = self.f.params["channels"]
         self.last = form.axes - 1
+        self.point: Value | None = None
+        if form.zero:
+            point = self.f.load(self.zeros, 0, self.types[0])
+            self.point = self.f.splat(self.sums.widened(self.f, point, self.types[0]), self.width)
 
     def kernel_function(self) -> None:
         f = self.f
@@ -164,11 +187,25 @@ class _Emitter:
             return self._sums(batch, places, channel, count, start, zero, checked)
 
         totals = f.choose(inside, lambda: sums(False), lambda: sums(True))
+        if form.epilogue.dtype(0).is_integer and self.sums.element.is_float:
+            totals = [f.b.fptosi(total, vector(I32, self.width)) for total in totals]
         loaded = self.finish.columns(self._place(pixel, first, channel, count))
-        for o, total in enumerate(totals):
-            there = True if o == 0 else f.lt(f.add(first, o), p[f"out{axis}"])
-            with f.when(there):
-                self.finish.store(total, self._place(pixel, f.add(first, o), channel, count), loaded)
+        places = [self._place(pixel, f.add(first, o), channel, count) for o in range(form.tile)]
+
+        def together() -> list[Value]:
+            self.finish.store_together(totals, places, loaded)
+            return []
+
+        def apart() -> list[Value]:
+            for o, (total, place) in enumerate(zip(totals, places, strict=True)):
+                with f.when(True if o == 0 else f.lt(f.add(first, o), p[f"out{axis}"])):
+                    self.finish.store(total, place, loaded)
+            return []
+
+        if any(step.tree[0] == "quantise" for step in form.epilogue.steps):
+            f.choose(f.compare("<=", f.add(first, form.tile), p[f"out{axis}"]), together, apart)
+        else:
+            apart()
 
     def _place(self, pixel: Value, x: Value, channel: Value, count: Value | None) -> Place:
         f = self.f
@@ -241,6 +278,8 @@ class _Emitter:
                 there = f.b.icmp_unsigned("<", f.i(f.add(start, column)), f.params[f"size{axis}"])
                 address = f.b.select(there, address, self.zeros)
             value = self._load(address, 0, x_type, count)
+            if self.point is not None:
+                value = f.b.fsub(value, self.point)
             for o, k in uses[column]:
                 found[o] = self.sums.multiply_add(f, value, taps[k], found[o])
         return found

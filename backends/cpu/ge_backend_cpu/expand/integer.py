@@ -8,6 +8,7 @@ import numpy as np
 
 from ge_backend_cpu.expand.registry import expansion
 from ge_backend_cpu.expand.select import operand
+from ge_backend_cpu.ops.depthwise import SHORT_TERMS
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Size
@@ -16,8 +17,6 @@ from ge_core.ir.graph import Node, Value, constant_of
 
 MOST_TERMS = 33_000
 """Products of two differences of 8-bit numbers that int32 can sum."""
-SHORT_TERMS = 258
-"""Products of two differences of 8-bit numbers that float32 sums exactly."""
 WINDOW_ATTRIBUTES = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 

@@ -18,6 +18,7 @@ from ge_backend_cpu.expand.integer import MOST_TERMS, WINDOW_ATTRIBUTES
 from ge_backend_cpu.expand.select import operand
 from ge_backend_cpu.loops.reading import attribute
 from ge_backend_cpu.ops.conv_integer import suits
+from ge_backend_cpu.ops.depthwise import MOST_TAPS, SHORT_TERMS
 from ge_core.ir import dims
 from ge_core.ir.builder import Builder
 from ge_core.ir.dtype import float32
@@ -74,7 +75,13 @@ class IntegerProducts(Pass):
             return False
         group = int(NodeAttributes(node).attr("group"))
         terms = dims.product(w.q.shape[1:])
-        if not isinstance(terms, int) or terms > MOST_TERMS or not suits(group, w.q.shape[0]):
+        if not isinstance(terms, int) or terms > MOST_TERMS:
+            return False
+        if group > 1 and w.q.shape[:2] == (group, 1):
+            taps = w.q.shape[-1]
+            known = x.zero is None or constant_of(x.zero) is not None
+            return known and terms <= SHORT_TERMS and isinstance(taps, int) and taps <= MOST_TAPS
+        if not suits(group, w.q.shape[0]):
             return False
         if precision == "accuracy" or (self.dots and fits(weights, points)):
             return True

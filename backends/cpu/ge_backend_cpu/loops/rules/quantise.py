@@ -50,9 +50,11 @@ def quantize_linear(t: Tracer, node: Node, x: Operands) -> Sequence[Tensor]:
         if to.is_float:
             shifted = quotient if offset is None else apply("add", quotient, t.space.cast(offset, arithmetic))
             return t.space.cast(shifted, to, None, saturate)
-        whole = t.space.cast(apply("round", quotient), float64)
+        # what float32 cannot add to exactly is far beyond the range of the result
+        exact = float32 if arithmetic == float32 else float64
+        whole = t.space.cast(apply("round", quotient), exact)
         if offset is not None:
-            whole = apply("add", whole, t.space.cast(offset, float64))
+            whole = apply("add", whole, t.space.cast(offset, exact))
         return t.space.cast(whole, to)
 
     return [t.pointwise(to, data.shape, [data, factor, point], combine)]
