@@ -151,6 +151,7 @@ def _nearest(name: str, known: Sequence[str]) -> str | None:
     return f"did you mean {found[0]!r}?" if found else None
 
 
+@paused()
 def compile_entries(
     sources: Mapping[str, EntrySource], request: CompileRequest, watch: Stopwatch | None = None
 ) -> CompiledModel:
@@ -171,7 +172,7 @@ def compile_entries(
     place: model_cache.Lookup | None = None
     kept: Path | None = None
     if model_cache.serves(request):
-        with paused(), watch.phase("look up"):
+        with watch.phase("look up"):
             place = model_cache.lookup(sources, request)
             kept = place.path() if place is not None and place.is_hopeful else None
             known = None if kept is None else _kept(kept, sources, request, watch)

@@ -16,7 +16,7 @@ Each part is a protocol of its own; the core asks with isinstance, and no target
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -130,8 +130,14 @@ class Prepares(Protocol):
 class BeginsEarly(Protocol):
     """Begins aside with what chosen implementations need, while the core orders and places them."""
 
-    def chosen(self, implementations: Iterable[Implementation], target: str, options: Options) -> None:
-        """These were chosen, of one entry; the compilation may still fail, or never come to `build`."""
+    def chosen(
+        self, implementations: Sequence[Implementation], target: str, options: Options
+    ) -> Sequence[Implementation]:
+        """These were chosen, for the nodes of one entry; the compilation may still fail, or never come to `build`.
+
+        Returns:
+            What takes their places, in this order: the same but for `data`, where several can share what they need.
+        """
         ...
 
 

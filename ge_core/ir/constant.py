@@ -51,7 +51,8 @@ class Constant:
     """
 
     __slots__ = (
-        "_array", "_digest", "_kept", "_load", "_sample", "identity", "residence", "source", "stored", "type"
+        "__weakref__", "_array", "_digest", "_kept", "_load", "_sample", "identity", "residence", "source", "stored",
+        "type",
     )  # fmt: skip
 
     def __init__(

@@ -104,7 +104,10 @@ def _build(graph: Graph, request: PlanRequest, ctx: PassContext | None) -> tuple
     report.conversions = insert_conversions(graph, report.selection)
     _implement_conversions(report, request)
     if request.begins and isinstance(request.backend, BeginsEarly):
-        request.backend.chosen(report.selection.chosen.values(), request.target, request.options)
+        chosen = report.selection.chosen
+        chosen.update(
+            zip(chosen, request.backend.chosen([*chosen.values()], request.target, request.options), strict=True)
+        )
     if "reorder" in request.switches:
         reorder(graph, report.selection.chosen)
     return _smallest(graph, request, report), report

@@ -78,14 +78,19 @@ class CpuBackend:
         if workers and not self._outlook.is_known(graphs, _cache(options)):
             start_workers(workers)
 
-    def chosen(self, implementations: Iterable[Implementation], target: str, options: Options) -> None:
+    def chosen(
+        self, implementations: Sequence[Implementation], target: str, options: Options
+    ) -> Sequence[Implementation]:
         """Begin with the kernels (`ge_core.device_contract.BeginsEarly`)."""
         from ge_backend_cpu.compile import worker_count
+        from ge_backend_cpu.sharing import shared
 
-        launches = [launch for i in implementations for launch in i.data.get("launches", ())]
+        found = shared(implementations)
+        launches = [launch for i in found for launch in i.data.get("launches", ())]
         kernels = [Kernel(launch["family"], launch["parameters"]) for launch in launches]
         workers = worker_count(options.get("workers"))
         self._early.begin(kernels, wanted(options.get("isa")), workers, _cache(options))
+        return found
 
     def stamp(self, target: str, options: Options) -> str | None:
         """See `ge_core.device_contract.KeepsModels`."""

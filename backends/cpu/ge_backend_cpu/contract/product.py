@@ -13,7 +13,7 @@ of what the sums begin with; their lines are as many as fill whole tiles.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ge_backend_cpu.contract.arithmetic import QUADS, Arithmetic
@@ -42,10 +42,12 @@ class Product:
         taps: axes of the kernel; 0 for one run per row.
         bounded: whether taps may lie outside of the input.
         rows: of the product, MANY for all that are not few, 0 when it is not known.
-        panels: of the product, or a number that all widths of tiles divide as often; 0 when it is not known.
+        panels: of all products that the kernel computes, each or a number that all widths of tiles divide as often;
+            none when they are not known.
         even: whether the run is a multiple of 4.
         deep: whether the run is multiplied in parts that stay in the caches with a block of rows.
-        fetched: cache lines of the next panels that a round of the inner loop asks for.
+        fetched: cache lines of the next panels that a round of the inner loop asks for; `FETCHED` says that it may be
+            fewer, which the launch tells.
         zero: of "quads": the type of a zero point of A, which is an operand behind the panels; "offset" for none where
             A has int8 with 128 added; "none".
         span: of "quads": bytes that a row of A has at most, a power of two; 0 where a block of rows is not copied.
@@ -60,7 +62,7 @@ class Product:
     taps: int = 0
     bounded: bool = False
     rows: int = 0
-    panels: int = 0
+    panels: tuple[int, ...] = ()
     even: bool = False
     deep: bool = False
     fetched: int = FETCHED
@@ -92,13 +94,16 @@ class Product:
         m, n, k: rows, columns, the run. parts, grain: work items of one batch, and how many rows (if by_rows is not 0)
         or panels each has. block: rows that are multiplied by all panels before the next ones. start, c_start: the
         first elements of A and C. columns, rows: distance of the batches in what is read by column, by row. depth: of
-        the parts of a deep run. batch_size<i>, batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>:
-        size and strides of the walk. taps<i>, tap<i>: size and stride of the kernel. With bounds, for each tap axis,
-        which belongs to the walk's axis after the first: step<i>, pad<i>, dilation<i>, input<i>.
+        the parts of a deep run. pace: bytes of the next panels that a round of the inner loop asks for.
+        batch_size<i>, batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>: size and strides of the
+        walk. taps<i>, tap<i>: size and stride of the kernel. With bounds, for each tap axis, which belongs to the
+        walk's axis after the first: step<i>, pad<i>, dilation<i>, input<i>.
         """
         found = ["m", "n", "k", "parts", "by_rows", "grain", "block", "start", "c_start", "columns", "rows"]
         if self.deep:
             found.append("depth")
+        if self.fetched == FETCHED:
+            found.append("pace")
         if self.arithmetic == QUADS:
             found.append("panel")
         for i in range(self.batch):
@@ -116,11 +121,12 @@ class Product:
         return tuple(values[name] for name in self.names())
 
     def kernel(self) -> Kernel:
-        return Kernel(FAMILY, {**asdict(self), "epilogue": self.epilogue.to_json()})
+        return Kernel(FAMILY, {**vars(self), "epilogue": self.epilogue.to_json()})
 
     @staticmethod
     def from_json(parameters: Mapping[str, Any]) -> Product:
-        return Product(**{**parameters, "epilogue": Epilogue.from_json(parameters["epilogue"])})
+        found = {"epilogue": Epilogue.from_json(parameters["epilogue"]), "panels": tuple(parameters["panels"])}
+        return Product(**{**parameters, **found})
 
 
 def row_hint(rows: Size) -> int:
@@ -129,7 +135,7 @@ def row_hint(rows: Size) -> int:
 
 
 def panel_hint(panels: Size, rows: int) -> int:
-    """The parameter `panels` of a product whose parameter `rows` is known."""
+    """One of the parameter `panels` of a product whose parameter `rows` is known; 0 when it is not known."""
     if not isinstance(panels, int):
         return 0
     widest = 8 if 0 < rows <= SKINNY else 4  # panels of the widest tiles, or a multiple of them

@@ -6,6 +6,7 @@ some whole panels; its sums fill the vector registers as far as the operands lea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ge_backend_cpu.isa import Isa
@@ -47,23 +48,24 @@ class Shape:
         return min(h for h in self.heights if h >= rows)
 
 
-def shapes(isa: Isa, width: int, rows: int, panels: int) -> list[Shape]:
+def shapes(isa: Isa, width: int, rows: int, panels: int | Sequence[int]) -> list[Shape]:
     """The tiles to emit, wide ones first; every number of panels is a sum of their widths.
 
     Args:
         width: elements of a vector.
         rows: of the product: 0 when it is not known, at least MANY for any that is not small.
-        panels: of the product; 0 when it is not known.
+        panels: of the product, or of each of some products; 0 or none when it is not known.
     """
+    counts = ([panels] if panels else []) if isinstance(panels, int) else panels
     widest = _widest(isa, width)
     if SKINNY < rows <= FEW and rows > _tallest(isa, widest * PANEL // width):
         widest = max(widest // 2, 1)  # fewer tiles in a column read the panels less often
     if 0 < rows <= SKINNY:
         vectors = 8 if isa.registers >= 32 else 4
         widest = max(widest, vectors * width // PANEL // (1 << (rows - 1).bit_length()))
-    widths = [w for w in (min(widest, panels), panels % widest) if w] if panels else [widest, 1]
+    widths = {width for count in counts for width in (min(widest, count), count % widest) if width} or {widest, 1}
     found = []
-    for count in dict.fromkeys(widths):
+    for count in sorted(widths, reverse=True):
         most = rows if 0 < rows <= SKINNY else _tallest(isa, count * max(PANEL // width, 1))
         found.append(Shape(count, most, _heights(most, rows)))
     return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -76,7 +76,7 @@ class Winograd:
         return tuple(values[name] for name in self.names())
 
     def kernel(self) -> Kernel:
-        return Kernel(FAMILY, {**asdict(self), "epilogue": self.epilogue.to_json()})
+        return Kernel(FAMILY, {**vars(self), "epilogue": self.epilogue.to_json()})
 
 
 @family(FAMILY, lean=True)

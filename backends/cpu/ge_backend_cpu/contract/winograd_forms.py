@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -161,30 +162,46 @@ def taps(weights: np.ndarray) -> np.ndarray:
     return panels(weights.reshape(out, channels * 9), shape=[out, channels * 9], transpose=True)
 
 
-def error(weights: np.ndarray, form: Form, late: bool = False) -> float:
-    """The largest error of a layer's result against float64, relative to its largest element: on random tiles, for up
-    to 16 output channels, in float32 as the kernel computes.
+def sampled(weights: np.ndarray) -> np.ndarray:
+    """Weights [o, i, 3, 3] of up to 16 output channels: what `error` looks at."""
+    return np.ascontiguousarray(weights[:: max(len(weights) // 16, 1)][:16])
+
+
+def error(chosen: np.ndarray, form: Form, late: bool = False) -> float:
+    """The largest error of a layer's result against float64, relative to its largest element: on random tiles, for
+    some output channels (see `sampled`), in float32 as the kernel computes.
 
     Args:
         late: the kernel transforms the weights too.
     """
-    bt, g, at = (m.astype(np.float32) for m in form.matrices())
-    chosen = weights[:: max(len(weights) // 16, 1)][:16]
     if not chosen.size:
         return 0.0
-    random = np.random.default_rng(0).standard_normal((8, chosen.shape[1], form.points, form.points))
-    d = random.astype(np.float32)
-    v = (bt @ d @ bt.T).reshape(8, chosen.shape[1], -1)
+    _, g, at = (m.astype(np.float32) for m in form.matrices())
+    v, runs = _random_tiles(chosen.shape[1], form.outputs, form.stride)
     u = transformed(chosen, form)
     if late:
         u = (g @ chosen.astype(np.float32) @ g.T).transpose(2, 3, 1, 0).reshape(u.shape)
-    y = np.einsum("tix,xio->tox", v, u, optimize=True)
-    got = at @ y.reshape(8, len(chosen), form.points, form.points) @ at.T
-    windows = np.lib.stride_tricks.sliding_window_view(d.astype(np.float64), (3, 3), (2, 3))
-    windows = windows[:, :, :: form.stride, :: form.stride]
-    down, along = windows.shape[2:4]
-    runs = windows.transpose(0, 2, 3, 1, 4, 5).reshape(8 * down * along, -1)
+    y = np.matmul(v, u).transpose(1, 2, 0)
+    got = at @ y.reshape(_TILES, len(chosen), form.points, form.points) @ at.T
     want = multiplied(runs, chosen.astype(np.float64).reshape(len(chosen), -1).T)
-    want = want.reshape(8, down, along, len(chosen)).transpose(0, 3, 1, 2)
+    want = want.reshape(_TILES, form.outputs, form.outputs, len(chosen)).transpose(0, 3, 1, 2)
     scale = float(np.abs(want).max())
     return float(np.abs(got - want).max()) / scale if scale > 0 else float(np.abs(got).max())
+
+
+_TILES = 8
+"""Random ones."""
+
+
+@lru_cache(maxsize=8)
+def _random_tiles(channels: int, outputs: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random tiles as the kernel transforms them, float32 [point, tile, channel], and as runs of the direct sums,
+    float64 [tile and output, channel and tap]."""
+    form = Form(outputs, stride)
+    bt = form.matrices()[0].astype(np.float32)
+    random = np.random.default_rng(0).standard_normal((_TILES, channels, form.points, form.points))
+    d = random.astype(np.float32)
+    v = (bt @ d @ bt.T).reshape(_TILES, channels, -1).transpose(2, 0, 1)
+    windows = np.lib.stride_tricks.sliding_window_view(d.astype(np.float64), (3, 3), (2, 3))
+    windows = windows[:, :, :: form.stride, :: form.stride]
+    return np.ascontiguousarray(v), windows.transpose(0, 2, 3, 1, 4, 5).reshape(_TILES * outputs * outputs, -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ge_backend_cpu.contract.site import Collected, Site, site_of
 from ge_backend_cpu.contract.tile import MANY, PANEL
 from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, windows_of
 from ge_backend_cpu.contract.winograd import APART, Steps, Winograd
-from ge_backend_cpu.contract.winograd_forms import Form, error
+from ge_backend_cpu.contract.winograd_forms import Form, error, sampled
 from ge_backend_cpu.contract.winograd_late import PANELS, Late, filter_room, fits, out_plane
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
@@ -55,7 +56,8 @@ LATE_SHARE = 0.74
 LATE_OPERATIONS = 5
 """What a point of a line of the weights costs beside its products where the sums stay in registers, in operations."""
 
-_errors: dict[tuple[str, int, int, bool], float] = {}
+_errors: WeakKeyDictionary[Constant, dict[tuple[int, int, bool], float]] = WeakKeyDictionary()
+_samples: WeakKeyDictionary[Constant, np.ndarray] = WeakKeyDictionary()
 
 
 @implementation("Conv", "ge.Fused")
@@ -101,12 +103,21 @@ def layer_error(weights: Constant, form: Form, late: bool = False) -> float:
     """
     if weights.residence == "absent":
         return 0.0
-    key = weights.digest(), form.outputs, form.stride, late
-    if key not in _errors:
+    key = form.outputs, form.stride, late
+    known = _errors.setdefault(weights, {})
+    if key not in known:
         with np.errstate(all="ignore"):
-            found = error(weights.array(), form, late)
-        _errors[key] = found if found == found else float("inf")
-    return _errors[key]
+            found = error(_sample(weights), form, late)
+        known[key] = found if found == found else float("inf")
+    return known[key]
+
+
+def _sample(weights: Constant) -> np.ndarray:
+    """What the errors of a layer are estimated by; derived weights would be computed anew for each of them."""
+    found = _samples.get(weights)
+    if found is None:
+        found = _samples[weights] = sampled(weights.array())
+    return found
 
 
 class _Layer:
