@@ -29,6 +29,8 @@ FORMS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "same": ((1, 5, 8, 9), (8, 5, 4, 3), {"auto_pad": "SAME_LOWER", "strides": [3, 2]}),
     "dilated": ((1, 3, 11, 12), (40, 3, 3, 3), {"pads": [2, 3, 2, 3], "dilations": [2, 3]}),
     "groups": ((2, 24, 7, 8), (30, 8, 3, 3), {"pads": [1, 1, 1, 1], "group": 3}),
+    "planes": ((2, 3, 21, 39), (20, 3, 7, 7), {"pads": [3, 3, 2, 4], "strides": [2, 2]}),
+    "4 planes": ((1, 4, 9, 16), (8, 4, 3, 3), {}),
     "odd groups": ((1, 15, 7, 8), (40, 3, 3, 3), {"pads": [1, 1, 1, 1], "group": 5}),
     "deep": ((1, 520, 6, 6), (20, 520, 4, 4), {"pads": [1, 1, 1, 1]}),
     "1-D": ((2, 20, 30), (24, 20, 5), {"pads": [2, 2]}),
@@ -56,7 +58,7 @@ def convolution(x: Any, w: tuple[int, ...], kinds: tuple[str, str], zeros: Any, 
     return g
 
 
-EVERYWHERE = ("3x3", "odd groups", "deep")
+EVERYWHERE = ("3x3", "odd groups", "deep", "planes")
 """Forms that are tried at all widths."""
 
 

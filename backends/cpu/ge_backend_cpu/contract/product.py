@@ -50,6 +50,7 @@ class Product:
             fewer, which the launch tells.
         zero: of "quads": the type of a zero point of A, which is an operand behind the panels; "offset" for none where
             A has int8 with 128 added; "none".
+        loose: whether memory may be read for a cache line beyond the end of a run.
         span: of "quads": bytes that a row of A has at most, a power of two; 0 where a block of rows is not copied.
     """
 
@@ -67,6 +68,7 @@ class Product:
     deep: bool = False
     fetched: int = FETCHED
     zero: ZeroForm = "none"
+    loose: bool = False
     span: int = 0
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ge_backend_cpu.contract.pad import Bordered, Pad
-from ge_backend_cpu.contract.quads import copy_bytes, offset_bytes
+from ge_backend_cpu.contract.quads import copy_bytes, interleaved, offset_bytes
 from ge_backend_cpu.emit import I8, Function, constant
 from ge_backend_cpu.integers import Value
 from ge_backend_cpu.isa import Isa
@@ -33,12 +33,14 @@ class QuadImage:
         zero: whether the zero point is an operand; it is 0 otherwise.
         axes: spatial axes.
         channels: of a group where they are filled up to whole quads; 0 where they are that many already.
+        planes: whether the image is stored plane by plane, of at most four channels.
     """
 
     source: str
     zero: bool
     axes: int
     channels: int
+    planes: bool = False
 
     @property
     def pad(self) -> Pad:
@@ -74,6 +76,9 @@ class _Quads(Bordered):
 
     def row(self, batch: Value, places: Sequence[Value], target: Value, begin: Value) -> None:
         f, p, dtype = self.f, self.f.params, self.types[0]
+        if self.form.planes:
+            self._interleave(batch, places, f.at(target, begin, dtype))
+            return
         runs = f.mul(p[f"size{self.pad.axes - 1}"], p["groups"])
         first = f.mul(f.mul(self.first_pixel(batch, places), p["groups"]), self.channels)
         source, to = f.at(f.operands[0], first, dtype), f.at(target, begin, dtype)
@@ -90,3 +95,26 @@ class _Quads(Bordered):
                     f.store(offset_bytes(f, f.load(values, i, dtype), dtype), own, i, dtype)
             for i in range(self.form.channels, self.line):
                 f.store(self.zero, own, i, dtype)
+
+    def _interleave(self, batch: Value, places: Sequence[Value], target: Value) -> None:
+        """A row of all planes becomes pixels of four bytes."""
+        f, p, dtype = self.f, self.f.params, self.types[0]
+        last = self.pad.axes - 1
+        plane, row, size = p[f"size{last}"], self.first_pixel(0, places), p[f"size{last}"]
+        for axis in range(last):
+            plane = f.mul(plane, p[f"size{axis}"])
+        first = f.mul(batch, self.form.channels)
+        sources = [
+            f.at(f.operands[0], f.add(f.mul(f.add(first, c), plane), row), dtype) for c in range(self.form.channels)
+        ]
+        whole = f.mul(f.div(size, FEW), FEW)
+        filled = [f.splat(self.zero, FEW)] * (4 - len(sources))
+        with f.loop(0, whole, FEW) as at:
+            rows = [offset_bytes(f, f.load(source, at.index, dtype, FEW), dtype) for source in sources]
+            f.store(interleaved(f, [*rows, *filled]), target, f.mul(at.index, 4), dtype)
+        with f.loop(whole, size) as rest:
+            for i in range(4):
+                value = self.zero
+                if i < len(sources):
+                    value = offset_bytes(f, f.load(sources[i], rest.index, dtype), dtype)
+                f.store(value, target, f.add(f.mul(rest.index, 4), i), dtype)

@@ -168,7 +168,7 @@ class _Emitter:
         ones, nothing = constant(words, 0x01010101), constant(words, 0)
 
         def line(number: Value, rows: list[Value], total: Value) -> Value:
-            quads = f.b.bitcast(_interleaved(f, rows), words)
+            quads = f.b.bitcast(interleaved(f, rows), words)
             f.store(quads, target, f.add(f.mul(number, PANEL), PANEL), int32)
             return dot_quads(f, ones, quads, total)
 
@@ -201,7 +201,7 @@ class _Emitter:
         return f.load_part(source, start, self.dtype, PANEL, count)
 
 
-def _interleaved(f: Function, rows: Sequence[Value]) -> Value:
+def interleaved(f: Function, rows: Sequence[Value]) -> Value:
     """a0 b0 c0 d0 a1 b1 c1 d1 ... of four vectors of bytes."""
     size = width_of(rows[0])
     first, second = (f.shuffle(a, b, _alternating(size)) for a, b in (rows[:2], rows[2:]))

@@ -22,6 +22,8 @@ QUADS_OF_TILE = 16
 """Lines of a panel that are one tile."""
 FEWEST_ROWS = 8
 """Rows below which vectors are as fast: tiles would be mostly empty."""
+LEAST_QUADS = 14
+"""Quads of a run below which vectors take less than what tiles take before and after it."""
 LEAST_SPAN, WIDE_SPAN, MOST_SPAN = 256, 4096, 8192
 """Bytes of a row that are copied: least and most, and up to which two tiles of rows are."""
 
@@ -34,7 +36,7 @@ def uses_tiles(product: Product, isa: Isa) -> bool:
 
 def span_of(quads: Size) -> int:
     """`Product.span` for rows of so many times four bytes."""
-    if not isinstance(quads, int):
+    if not isinstance(quads, int) or quads < LEAST_QUADS:
         return 0
     wanted = max(-(-quads // QUADS_OF_TILE) * QUADS_OF_TILE * 4, LEAST_SPAN)
     return 1 << (wanted - 1).bit_length() if wanted <= MOST_SPAN else 0

@@ -101,10 +101,11 @@ class TileEmitter(Emitter):
             return
         k = p["k"]
         source, to = f.at(self.a_start, offset, int32), f.at(target, f.mul(number, k), int32)
-        whole = f.mul(f.div(k, PANEL), PANEL)
+        # what is written beyond the run, the next one writes over
+        whole = k if self.product.loose else f.mul(f.div(k, PANEL), PANEL)
         with f.loop(0, whole, PANEL) as at:
             f.store(f.load(source, at.index, int32, PANEL), to, at.index, int32)
-        with f.when(f.lt(whole, k)):  # what is written beyond the run, the next one writes over
+        with f.when(not self.product.loose and f.lt(whole, k)):
             f.store(f.load_part(source, whole, int32, PANEL, f.sub(k, whole)), to, whole, int32)
 
     def _pairs(self, count: Value, first: Value, last: Value, high: int) -> list[Value]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ge_backend_cpu.contract.arithmetic import PAIRS, QUADS, Arithmetic
 from ge_backend_cpu.contract.cost import figures
 from ge_backend_cpu.contract.dot import has_dots
+from ge_backend_cpu.contract.pad import MOST_PLANES
 from ge_backend_cpu.contract.pair_image import PairImage
 from ge_backend_cpu.contract.plan import Plan, Taps, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product
@@ -24,7 +25,7 @@ from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Recipe, source
 from ge_backend_cpu.ops.matmul_integer import zero_of
-from ge_core.backend import Implementation, Options
+from ge_core.backend import Implementation, Options, Storage
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
 from ge_core.ir.dtype import int8, int16, int32
@@ -57,7 +58,8 @@ def conv_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
         return ()
     windows = windows_of(core, w.shape[2:], x.shape[2:])
     if has_dots(isa) and fits(weights, constant_of(w_zero)):
-        return (_quads(site, collected, windows, isa),)
+        few = group == 1 and isinstance(w.shape[1], int) and w.shape[1] <= MOST_PLANES
+        return tuple(_quads(site, collected, windows, isa, planes) for planes in ((False, True) if few else (False,)))
     plan, rank, pairs = Plan(isa), windows.rank, Arithmetic(PAIRS)
     batch, spatial, out = x.shape[0], x.shape[2:], core.output.shape[2:]
     channels, columns = w.shape[1], dims.floordiv(w.shape[0], group)
@@ -111,8 +113,12 @@ def conv_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
     return (plan.implementation(site, name, True, collected, reads, inputs=tuple(stored), outputs=outputs),)
 
 
-def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa) -> Implementation:
-    """By dot products of bytes, from the image itself where nothing is around it and its channels are whole quads."""
+def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa, planes: bool) -> Implementation:
+    """By dot products of bytes, from the image itself where nothing is around it and its channels are whole quads.
+
+    Args:
+        planes: whether the image is stored plane by plane.
+    """
     core = site.core
     x, w, zero, w_zero = (core.input(k) for k in range(4))
     assert x is not None and w is not None
@@ -124,14 +130,15 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa) -> Impl
     begin = tuple(dims.maximum(a, 0) for a in windows.begin)
     whole = spatial
     image = source(site.places[x])
-    if is_padded(windows) or channels % 4 or x.dtype == int8:
+    copied = planes or is_padded(windows) or channels % 4 != 0 or x.dtype == int8
+    if copied:
         whole = tuple(
             dims.maximum(size + first + dims.maximum(b, 0), 0)
             for size, first, b in zip(spatial, begin, windows.end, strict=True)
         )
         elements = batch * dims.product(whole) * (group * quads)
-        image = plan.reserve(elements, int32)
-        form = QuadImage(x.dtype.name, zero is not None, rank, channels if channels % 4 else 0)
+        image = plan.reserve(elements + PANEL, int32)
+        form = QuadImage(x.dtype.name, zero is not None, rank, channels if channels % 4 or planes else 0, planes)
         values: dict[str, Size] = {"channels": channels, "groups": group}
         for i in range(rank):
             values |= {f"size{i}": spatial[i], f"begin{i}": begin[i], f"whole{i}": whole[i]}
@@ -164,7 +171,7 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa) -> Impl
         walk = Walk((pixels,), (steps[-1],), (group * columns,))
     product = Product(
         a="int32", b="int32", arithmetic=QUADS, epilogue=collected.epilogue, zero=zero_of(x.dtype, zero),
-        span=span_of(depth),
+        span=span_of(depth), loose=copied,
     )  # fmt: skip
     multiply(
         plan,
@@ -180,7 +187,8 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa) -> Impl
     )
     last, number = channels_last(x.rank), site.places[x]
     reads = [site.places[v] for v in (x, zero) if v is not None]
-    stored, outputs = storages(site, collected, number, last, last), (last,) * len(site.node.outputs)
+    image_storage = Storage() if planes else last
+    stored, outputs = storages(site, collected, number, image_storage, last), (last,) * len(site.node.outputs)
     name = "conv.quads"
     return plan.implementation(site, name, True, collected, reads, inputs=tuple(stored), outputs=outputs)
 
