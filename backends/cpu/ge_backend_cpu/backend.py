@@ -127,12 +127,14 @@ class CpuBackend:
         def has_kernel(node: Node) -> bool:
             return _tensors_alone(node) and not _sized_late(node) and implementations.covers(node, isa, options)
 
+        composites = ExpandComposites(lambda node: has_kernel(node) or _reduces_late(node))
         return [
-            ExpandComposites(lambda node: has_kernel(node) or _reduces_late(node)),
+            composites,
             CarryBytes(),
             *([UnsignedActivations()] if has_dots(isa) else []),
             IntegerProducts(has_dots(isa)),
             ExpandComposites(lambda node: not expansions.applies(node) or has_kernel(node), expansions.rule),
+            composites,  # of what the expansions gave sizes
             LeaveOutUnread(),
         ]
 

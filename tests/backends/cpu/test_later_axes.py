@@ -303,3 +303,37 @@ def test_sizes_of_scales_are_those_of_known_ones() -> None:
     x = np.zeros((30, 1), np.int8)
     given = scaled(x, *((float(s), 1.0) for s in scales if s < 1e4))
     run_all(lambda b, v, s: b.Shape(b.Resize(v, None, s)), given, [])
+
+
+@pytest.mark.parametrize(("inverse", "onesided"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_transforms(inverse: int, onesided: int) -> None:
+    parts = 2 if inverse else 1
+    x = np.random.default_rng(7).standard_normal((4, 6, 5, parts))
+
+    def along(b: Builder, v: Any, axis: Any) -> Any:
+        return b.DFT(v, None, axis, inverse=inverse, onesided=onesided)
+
+    run_all(along, [[x, np.array(a)] for a in (0, 1, 2, -2, -4)], [[x, np.array(-1)]], 1e-12)
+
+    def of_length(b: Builder, v: Any, length: Any, axis: Any) -> Any:
+        return b.DFT(v, length, axis, inverse=inverse, onesided=onesided)
+
+    given = [[x, np.array(n), np.array(a)] for n, a in ((4, 0), (9, 1), (1, 2))]
+    run_all(of_length, given, [[x, np.array(0), np.array(1)]], 1e-12)
+    known = [[x, np.array(n)] for n in (4, 9)]
+    run_all(lambda b, v, n: of_length(b, v, n, b.constant(1, "int64")), known, [[x, np.array(-1)]], 1e-12)
+
+
+def test_windowed_transforms() -> None:
+    x, window = np.random.default_rng(8).standard_normal((2, 40, 1)), np.hanning(8)
+    steps = [[x, np.array(n), window] for n in (1, 3, 8)]
+    run_all(lambda b, v, s, w: b.STFT(v, s, w), steps, [[x, np.array(0), window]], 1e-12)
+    lengths = [[x, np.array(3), np.array(n)] for n in (4, 10, 40)]
+    run_all(lambda b, v, s, n: b.STFT(v, s, None, n), lengths, [[x, np.array(3), np.array(41)]], 1e-12)
+
+
+@pytest.mark.parametrize("align", [0, 1])
+def test_grids_of_later_sizes(align: int) -> None:
+    theta = np.random.default_rng(9).standard_normal((2, 2, 3)).astype(np.float32)
+    sizes = calls(theta, (2, 3, 4, 5), (2, 1, 1, 1))
+    run_all(lambda b, t, s: b.AffineGrid(t, s, align_corners=align), sizes, calls(theta, (2, 3, -1, 5)), 1e-6)

@@ -139,15 +139,15 @@ def cumulative(b: Builder, node: Node) -> Sequence[Value]:
     return [b.Reshape(y, b.ints(*x.shape), allowzero=1)]
 
 
-def around(b: Builder, axis: Value, shape: Sequence[Size]) -> list[Size]:
-    """How many elements lie before an axis, along it and behind it."""
+def around(b: Builder, axis: Value, shape: Sequence[Size], least: int = 0) -> list[Size]:
+    """How many elements lie before an axis, along it (`least` or more) and behind it."""
     rank = len(shape)
     at = normal(b, b.Reshape(axis, b.ints()), rank)
     row, sizes = b.constant(np.arange(rank, dtype=np.int64)), b.ints(*shape)
     one = b.constant(1, "int64")
     before = b.ReduceProd(b.Where(b.Less(row, at), sizes, one), keepdims=0)
     behind = b.ReduceProd(b.Where(b.Greater(row, at), sizes, one), keepdims=0)
-    return [unlimited(b, v) for v in (before, b.Gather(sizes, at, axis=0), behind)]
+    return [unlimited(b, before), unlimited(b, b.Gather(sizes, at, axis=0), least), unlimited(b, behind)]
 
 
 __all__ = ["around", "elements", "hits", "named", "normal"]

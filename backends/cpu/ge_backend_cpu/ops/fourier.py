@@ -109,14 +109,14 @@ def stft(node: Node, isa: Isa, options: Options) -> Sequence[Implementation]:
     x, window, y = operand(node, 0), node.input(2), node.output
     parts = _parts(x)
     try:
-        (step,) = integers(node.input(1))
+        (step,) = sizes(node.input(1))
         length = None if node.input(3) is None else sizes(node.input(3))[0]
     except Unsupported:
         return []
     n = window.shape[0] if window is not None else x.shape[1] if length is None else length
     if window is not None and length is not None and dims.equal(n, length) is not True:
         return []
-    if parts is None or not computes(x, window) or dims.less_equal(1, n) is not True or step < 1:
+    if parts is None or not computes(x, window) or not all(dims.less_equal(1, v) is True for v in (n, step)):
         return []
     if dims.less_equal(n, x.shape[1]) is not True:
         return []
