@@ -140,7 +140,7 @@ def _right(node: Node) -> tuple[_Quantised | None, bool]:
     value = node.input(1)
     rows = node.op == "Gemm" and bool(node.attrs.get("transB", 0))
     source = None if value is None else value.producer
-    if source is not None and source.op == "Transpose" and source.output.rank == 2:
+    if source is not None and source.op == "Transpose" and len(source.output.tensor.shape or ()) == 2:
         perm = source.attrs.get("perm")
         if perm is None or tuple(perm) == (1, 0):  # type: ignore[arg-type]
             value, rows = source.input(0), not rows
