@@ -62,8 +62,7 @@ SHAPES = [
 
 @needs_dots
 @pytest.mark.parametrize("isa", dots())
-@pytest.mark.parametrize("left", ["uint8", "int8"])
-@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize(("left", "constant"), [("uint8", True), ("int8", False)])
 def test_products(left: str, constant: bool, isa: str) -> None:
     for i, shapes in enumerate(SHAPES):
         g, inputs = product(shapes, (left, "int8"), constant, ((), ((), ()), ((1,), (shapes[2],)))[i % 3])
@@ -158,9 +157,7 @@ def test_quantising_rounds_as_division_does(kind: str, isa: str) -> None:
     for factor, scale, zero in (
         (0.25, 64.0, 3),
         (0.0371, 7.3, 128),
-        (1.0, 126.0, 0),
         (1e-9, 3e-7, 200),
-        (3.0, 0.75, 7),
     ):
         for known in (True, False):
             g = Graph()

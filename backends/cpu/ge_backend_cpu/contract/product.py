@@ -51,6 +51,7 @@ class Product:
         zero: of "quads": the type of a zero point of A, which is an operand behind the panels; "offset" for none where
             A has int8 with 128 added; "none".
         loose: whether memory may be read for a cache line beyond the end of a run.
+        ready: of "quads": whether A has whole tiles of rows one behind the other, `a0` apart.
         span: of "quads": bytes that a row of A has at most, a power of two; 0 where a block of rows is not copied.
     """
 
@@ -69,6 +70,7 @@ class Product:
     fetched: int = FETCHED
     zero: ZeroForm = "none"
     loose: bool = False
+    ready: bool = False
     span: int = 0
 
     @property

@@ -24,6 +24,12 @@ FEWEST_ROWS = 8
 """Rows below which vectors are as fast: tiles would be mostly empty."""
 LEAST_QUADS = 14
 """Quads of a run below which vectors take less than what tiles take before and after it."""
+MOST_READY = 128
+"""Rows that are copied before a product at most."""
+LEAST_READY = 256
+"""Quads of their runs at least."""
+READY_QUADS = 1 << 18
+"""Quads of all of them at most: what stays in the second-level cache."""
 LEAST_SPAN, WIDE_SPAN, MOST_SPAN = 256, 4096, 8192
 """Bytes of a row that are copied: least and most, and up to which two tiles of rows are."""
 
@@ -32,6 +38,18 @@ def uses_tiles(product: Product, isa: Isa) -> bool:
     """Whether a product is multiplied in tile registers on an instruction set."""
     few = 0 < product.rows < FEWEST_ROWS
     return product.arithmetic == QUADS and product.span > 0 and not few and isa.has(TILES)
+
+
+def lie_ready(rows: Size, quads: Size) -> bool:
+    """Whether all rows are copied before a product: few ones with long runs, whose panels should be read once."""
+    if not isinstance(rows, int) or not isinstance(quads, int):
+        return False
+    return FEWEST_ROWS <= rows <= MOST_READY and quads >= LEAST_READY and rows * quads <= READY_QUADS
+
+
+def ready_line(quads: int) -> int:
+    """Distance of such rows, in quads: an odd number of cache lines, which spreads them over the sets of the cache."""
+    return (-(-quads // QUADS_OF_TILE) | 1) * QUADS_OF_TILE
 
 
 def span_of(quads: Size) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from ge_backend_cpu.contract.finish import Place
 from ge_backend_cpu.contract.gemm import Emitter
 from ge_backend_cpu.contract.product import Product
+from ge_backend_cpu.contract.quad_rows import copy_row, run_copy
 from ge_backend_cpu.contract.span import QUADS_OF_TILE, WIDE_SPAN
 from ge_backend_cpu.contract.tile import LINE, PANEL
 from ge_backend_cpu.contract.walk import moved, places_of, row_at
@@ -38,7 +39,7 @@ class TileEmitter(Emitter):
         super().__init__(module, symbol, product, isa)
         self.high = 2 if product.span <= WIDE_SPAN else 1
         f, rows = self.f, self.high * ROWS
-        self.copies = f.scratch(rows * (product.span + LINE) + LINE)
+        self.rows_at: Value = None if product.ready else f.scratch(rows * (product.span + LINE) + LINE)
         self.totals = f.scratch(rows * 2 * PANEL * 4)
         self.begins = f.scratch(2 * LINE)
         self.where = f.scratch(rows * 8)
@@ -64,11 +65,20 @@ class TileEmitter(Emitter):
         f.b.call(f.module.declared(f"llvm.x86.{name}", VoidType(), [v.type for v in values]), values)
 
     def rows(self, start: Value, stop: Value, first: Value, last: Value) -> None:
-        """Blocks of rows, each with all panels."""
-        f, most = self.f, self.high * ROWS
-        # a distance that is an odd number of cache lines spreads the rows over the sets of the cache
+        """Blocks of rows, each with all panels; or with two at a time where all rows lie ready."""
+        f = self.f
         self.steps = f.div(f.params["panel"], PANEL * QUADS_OF_TILE)
+        if self.product.ready:
+            self.distance = f.mul(f.params["a0"], 4)
+            with f.loop(first, last, 2) as panel:
+                self._blocks(start, stop, panel.index, f.minimum(f.add(panel.index, 2), last))
+            return
+        # a distance that is an odd number of cache lines spreads the rows over the sets of the cache
         self.distance = f.mul(f.i(f.b.or_(f.i(self.steps), f.i(1))), LINE)
+        self._blocks(start, stop, first, last)
+
+    def _blocks(self, start: Value, stop: Value, first: Value, last: Value) -> None:
+        f, most = self.f, self.high * ROWS
         with f.loop(start, stop, most) as block:
             count = f.minimum(f.sub(stop, block.index), most)
             self.block_row = block.index
@@ -82,31 +92,20 @@ class TileEmitter(Emitter):
     def _copy(self, first: Value, count: Value) -> None:
         """The rows of a block one behind the other, the taps of each as one run; where they go in C."""
         f, p = self.f, self.f.params
+        if self.product.ready:
+            self.rows_at = f.at(self.a_start, f.mul(first, p["a0"]), int32)
+            with f.loop(0, count) as line:
+                f.store(f.mul(f.add(first, line.index), p["c0"]), self.where, line.index, int64)
+            return
         sizes = [p[f"size{i}"] for i in range(self.product.walk)]
         places = [f.i(place) for place in places_of(f, sizes, first)]
+        copy = run_copy(f, self.product.loose)
         with f.loop(0, count, carry=places) as line:
             row = row_at(f, self.product, f.add(first, line.index), line.values)
             f.store(f.i(row.c), self.where, line.index, int64)
-            target = f.at(self.copies, f.mul(line.index, self.distance), uint8)
-            self._taps(0, 0, row.a, target)
+            target = f.at(self.rows_at, f.mul(line.index, self.distance), uint8)
+            copy_row(f, self.product.taps, self.a_start, row.a, target, copy)
             line.next = [f.i(place) for place in moved(f, sizes, line.values, 1)]
-
-    def _taps(self, axis: int, number: Value, offset: Value, target: Value) -> None:
-        f, p = self.f, self.f.params
-        if axis < self.product.taps:
-            size = p[f"taps{axis}"]
-            with f.loop(0, size) as tap:
-                further = f.add(offset, f.mul(tap.index, p[f"tap{axis}"]))
-                self._taps(axis + 1, f.add(f.mul(number, size), tap.index), further, target)
-            return
-        k = p["k"]
-        source, to = f.at(self.a_start, offset, int32), f.at(target, f.mul(number, k), int32)
-        # what is written beyond the run, the next one writes over
-        whole = k if self.product.loose else f.mul(f.div(k, PANEL), PANEL)
-        with f.loop(0, whole, PANEL) as at:
-            f.store(f.load(source, at.index, int32, PANEL), to, at.index, int32)
-        with f.when(not self.product.loose and f.lt(whole, k)):
-            f.store(f.load_part(source, whole, int32, PANEL, f.sub(k, whole)), to, whole, int32)
 
     def _pairs(self, count: Value, first: Value, last: Value, high: int) -> list[Value]:
         """All panels, two at a time."""
@@ -135,7 +134,7 @@ class TileEmitter(Emitter):
                     self._move("tileloadd64", _C + 2 * i + j, f.at(self.begins, j * PANEL, int32), 0)
         below = f.mul(self.distance, ROWS)
         with f.loop(0, self.steps) as step:
-            rows = f.at(self.copies, f.mul(step.index, LINE), uint8)
+            rows = f.at(self.rows_at, f.mul(step.index, LINE), uint8)
             for i in range(high):
                 self._move("tileloadd64", _A + i, f.at(rows, f.mul(below, i), uint8), self.distance)
             for j, head in enumerate(heads):

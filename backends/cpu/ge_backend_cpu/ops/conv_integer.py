@@ -15,15 +15,16 @@ from ge_backend_cpu.contract.pair_image import PairImage
 from ge_backend_cpu.contract.plan import Plan, Taps, Walk, multiply, storages
 from ge_backend_cpu.contract.product import Product
 from ge_backend_cpu.contract.quad_image import QuadImage
+from ge_backend_cpu.contract.quad_rows import QuadRows
 from ge_backend_cpu.contract.quads import fits
 from ge_backend_cpu.contract.sides import classifier
 from ge_backend_cpu.contract.site import Collected, Collector, Site, site_of
-from ge_backend_cpu.contract.span import lines_of, span_of
+from ge_backend_cpu.contract.span import LEAST_SPAN, TILE_ROWS, TILES, lie_ready, lines_of, ready_line, span_of
 from ge_backend_cpu.contract.tile import PANEL
 from ge_backend_cpu.contract.windows import NodeAttributes, channels_last, is_padded, strides_last, windows_of
 from ge_backend_cpu.implementations import implementation
 from ge_backend_cpu.isa import Isa
-from ge_backend_cpu.kernel import Launch, Recipe, source
+from ge_backend_cpu.kernel import Launch, Operand, Recipe, source
 from ge_backend_cpu.ops.matmul_integer import zero_of
 from ge_core.backend import Implementation, Options, Storage
 from ge_core.ir import dims
@@ -167,11 +168,16 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa, planes:
     moved = tuple(step * stride for step, stride in zip(steps[1:], windows.strides, strict=True))
     walk = Walk((batch, *out), (steps[0], *moved), strides_last(out, group * columns))
     if _is_dense(out, steps) and all(stride == 1 for stride in windows.strides):
-        pixels = batch * dims.product(out)
-        walk = Walk((pixels,), (steps[-1],), (group * columns,))
+        walk = Walk((batch * dims.product(out),), (steps[-1],), (group * columns,))
+    taps, pixels = Taps(kernel, dilated) if any(k != 1 for k in kernel) else None, batch * dims.product(out)
+    span, ready = span_of(depth), group == 1 and isa.has(TILES) and lie_ready(pixels, depth)
+    if ready:
+        assert isinstance(pixels, int) and isinstance(depth, int)
+        image, a_step = _ready(plan, image, walk, taps, run, start, pixels, depth, copied)
+        walk, taps, run, start, span = Walk((pixels,), (a_step,), (columns,)), None, depth, 0, LEAST_SPAN
     product = Product(
         a="int32", b="int32", arithmetic=QUADS, epilogue=collected.epilogue, zero=zero_of(x.dtype, zero),
-        span=span_of(depth), loose=copied,
+        span=span, loose=copied, ready=ready,
     )  # fmt: skip
     multiply(
         plan,
@@ -179,9 +185,9 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa, planes:
         collected,
         image,
         filters,
-        {"m": batch * dims.product(out), "n": columns, "k": run, "start": start, "columns": columns, "panel": panel},
+        {"m": pixels, "n": columns, "k": run, "start": start, "columns": columns, "panel": panel},
         walk,
-        Taps(kernel, dilated) if any(k != 1 for k in kernel) else None,
+        taps,
         batch=[] if group == 1 else [(group, quads, dims.ceildiv(columns, PANEL) * panel, columns)],
         point=source(site.places[zero]) if zero is not None and product.reads_zero else None,
     )
@@ -191,6 +197,38 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa, planes:
     stored, outputs = storages(site, collected, number, image_storage, last), (last,) * len(site.node.outputs)
     name = "conv.quads"
     return plan.implementation(site, name, True, collected, reads, inputs=tuple(stored), outputs=outputs)
+
+
+def _ready(
+    plan: Plan,
+    image: Operand,
+    walk: Walk,
+    taps: Taps | None,
+    run: Size,
+    start: Size,
+    rows: int,
+    quads: int,
+    loose: bool,
+) -> tuple[Operand, int]:
+    """The rows of the product one behind the other in whole tiles, and their distance."""
+    line, taps = ready_line(quads), taps or Taps((), ())
+    target = plan.reserve((-(-rows // TILE_ROWS) * TILE_ROWS + 1) * line, int32)
+    form = QuadRows(len(walk.sizes), len(taps.counts), loose)
+    values: dict[str, Size] = {"k": run, "start": start, "line": line}
+    for i, (size, step) in enumerate(zip(walk.sizes, walk.a, strict=True)):
+        values |= {f"size{i}": size, f"a{i}": step}
+    for i, (size, step) in enumerate(zip(taps.counts, taps.steps, strict=True)):
+        values |= {f"taps{i}": size, f"tap{i}": step}
+    plan.launches.append(
+        Launch(
+            kernel=form.kernel(),
+            operands=(image, target),
+            params=form.params(values),
+            extent=rows,
+            picoseconds=rows * quads * round(6e12 / figures(plan.isa).near),
+        )
+    )
+    return target, line
 
 
 def _is_dense(out: Sequence[Size], steps: Sequence[Size]) -> bool:
