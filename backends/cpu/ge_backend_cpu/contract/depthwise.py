@@ -11,7 +11,8 @@ Bytes are multiplied less their zero point in float32, which holds the sums of f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,6 +29,8 @@ from ge_core.ir.dims import Size
 from ge_core.ir.dtype import DType
 
 FAMILY = "contract.depthwise"
+BLOCK = 4
+"""Vectors of channels that pass through all rows before the next ones: some rows of them stay in the first cache."""
 
 
 @recipe("contract.depthwise_filters")
@@ -60,7 +63,11 @@ class Depthwise:
         arithmetic: how they are multiplied.
         kernel, strides, dilations: of the window, by spatial axis.
         tile: outputs along the innermost axis at a time.
-        across: whether a row is finished for some channels before the next ones, or a tile for all channels.
+        across: whether all rows are finished for some channels before the next ones, or a tile for all channels.
+        exact: whether every tile is a whole one.
+        backward: whether the last rows are computed first: of an image that is larger than the second-level cache they
+            are what was written last, and still there.
+        line: size and pad of the innermost axis where a row is one tile: what lies beyond is left out of the code.
         zero: whether the zeros are a zero point, which is taken off of what is read.
     """
 
@@ -73,6 +80,9 @@ class Depthwise:
     dilations: tuple[int, ...]
     tile: int
     across: bool
+    exact: bool = False
+    line: tuple[int, ...] = ()
+    backward: bool = False
     zero: bool = False
 
     @property
@@ -94,13 +104,17 @@ class Depthwise:
 
     @staticmethod
     def from_json(parameters: Mapping[str, Any]) -> Depthwise:
-        tuples = {name: tuple(parameters[name]) for name in ("kernel", "strides", "dilations")}
+        tuples = {name: tuple(parameters[name]) for name in ("kernel", "strides", "dilations", "line")}
         return Depthwise(**{**parameters, **tuples, "epilogue": Epilogue.from_json(parameters["epilogue"])})
 
 
-def tile_width(isa: Isa, out: Size) -> int:
-    """Outputs of a tile: at most 8 (4 with 16 registers), and a row in tiles of equal width where that is possible."""
-    most = 8 if isa.registers >= 32 else 4
+def tile_width(isa: Isa, out: Size, taps: int) -> int:
+    """Outputs of a tile: at most 14 (4 with 16 registers), and a row in tiles of equal width where that is possible.
+
+    Args:
+        taps: of a row of the kernel, which are in registers too.
+    """
+    most = min(14, 28 - taps) if isa.registers >= 32 else 4
     if not isinstance(out, int) or out < 1:
         return most
     return -(-out // -(-out // most))
@@ -130,37 +144,47 @@ class _Emitter:
 
     def kernel_function(self) -> None:
         f = self.f
+        whole = f.mul(f.div(self.channels, self.width), self.width)
+        rest = f.sub(self.channels, whole)
+        if not self.form.across:
+            with self._rows() as (batch, places, pixel), self._line_of_tiles() as tile:
+                with f.loop(0, whole, self.width) as at:
+                    self._tile(batch, places, pixel, at.index, None, tile)
+                with f.when(f.lt(0, rest)):
+                    self._tile(batch, places, pixel, whole, rest, tile)
+            f.finish()
+            return
+        some = self.width * BLOCK
+        with f.loop(0, whole, some) as block, self._rows() as (batch, places, pixel):
+            stop = f.minimum(f.add(block.index, some), whole)
+            with f.loop(block.index, stop, self.width) as at, self._line_of_tiles() as tile:
+                self._tile(batch, places, pixel, at.index, None, tile)
+        with f.when(f.lt(0, rest)), self._rows() as (batch, places, pixel), self._line_of_tiles() as tile:
+            self._tile(batch, places, pixel, whole, rest, tile)
+        f.finish()
+
+    @contextmanager
+    def _rows(self) -> Iterator[tuple[Value, list[Value], Value]]:
+        """A loop over rows of outputs: places in the batch and along the outer axes, number of the first output."""
+        f = self.f
         with f.loop(f.lo, f.hi) as item:
-            rest = item.index
+            number = f.sub(f.add(f.lo, f.sub(f.hi, 1)), item.index) if self.form.backward else item.index
+            rest = number
             places: list[Value] = []
             for axis in range(self.last - 1, -1, -1):
                 whole = f.div(rest, f.params[f"out{axis}"])
                 places.insert(0, f.sub(rest, f.mul(whole, f.params[f"out{axis}"])))
                 rest = whole
-            self._row(rest, places, f.mul(item.index, f.params[f"out{self.last}"]))
-        f.finish()
+            yield rest, places, f.mul(number, f.params[f"out{self.last}"])
 
-    def _row(self, batch: Value, places: Sequence[Value], pixel: Value) -> None:
-        """A row of outputs, the first of which is number `pixel` of the result."""
-        f = self.f
-        whole = f.mul(f.div(self.channels, self.width), self.width)
-        rest = f.sub(self.channels, whole)
-        if self.form.across:
-            with f.loop(0, whole, self.width) as at:
-                self._tiles(batch, places, pixel, at.index, None)
-            with f.when(f.lt(0, rest)):
-                self._tiles(batch, places, pixel, whole, rest)
+    @contextmanager
+    def _line_of_tiles(self) -> Iterator[Value]:
+        """A loop over the tiles of a row: the first output of each."""
+        if self.form.line:
+            yield 0
             return
-        with f.loop(0, f.params[f"out{self.last}"], self.form.tile) as tile:
-            with f.loop(0, whole, self.width) as at:
-                self._tile(batch, places, pixel, at.index, None, tile.index)
-            with f.when(f.lt(0, rest)):
-                self._tile(batch, places, pixel, whole, rest, tile.index)
-
-    def _tiles(self, batch: Value, places: Sequence[Value], pixel: Value, channel: Value, count: Value | None) -> None:
-        f = self.f
-        with f.loop(0, f.params[f"out{self.last}"], self.form.tile) as tile:
-            self._tile(batch, places, pixel, channel, count, tile.index)
+        with self.f.loop(0, self.f.params[f"out{self.last}"], self.form.tile) as tile:
+            yield tile.index
 
     def _tile(
         self,
@@ -172,15 +196,11 @@ class _Emitter:
         first: Value,
     ) -> None:
         f, p, form, axis = self.f, self.f.params, self.form, self.last
-        start = f.sub(f.mul(first, form.strides[axis]), p[f"pad{axis}"])
+        start = -form.line[1] if form.line else f.sub(f.mul(first, form.strides[axis]), p[f"pad{axis}"])
         reach = (form.tile - 1) * form.strides[axis] + (form.kernel[axis] - 1) * form.dilations[axis] + 1
-        inside = f.b.and_(
-            f.compare("<=", 0, start),
-            f.b.and_(
-                f.compare("<=", f.add(start, reach), p[f"size{axis}"]),
-                f.compare("<=", f.add(first, form.tile), p[f"out{axis}"]),
-            ),
-        )
+        inside: Any = True
+        if not form.line:
+            inside = f.b.and_(f.compare("<=", 0, start), f.compare("<=", f.add(start, reach), p[f"size{axis}"]))
         zero = [self.sums.zero(self.width)] * form.tile
 
         def sums(checked: bool) -> list[Value]:
@@ -198,12 +218,13 @@ class _Emitter:
 
         def apart() -> list[Value]:
             for o, (total, place) in enumerate(zip(totals, places, strict=True)):
-                with f.when(True if o == 0 else f.lt(f.add(first, o), p[f"out{axis}"])):
+                with f.when(True if o == 0 or form.exact else f.lt(f.add(first, o), p[f"out{axis}"])):
                     self.finish.store(total, place, loaded)
             return []
 
         if any(step.tree[0] == "quantise" for step in form.epilogue.steps):
-            f.choose(f.compare("<=", f.add(first, form.tile), p[f"out{axis}"]), together, apart)
+            whole = True if form.exact else f.compare("<=", f.add(first, form.tile), p[f"out{axis}"])
+            f.choose(whole, together, apart)
         else:
             apart()
 
@@ -271,9 +292,14 @@ class _Emitter:
         for o in range(form.tile):
             for k in range(form.kernel[axis]):
                 uses.setdefault(o * form.strides[axis] + k * form.dilations[axis], []).append((o, k))
-        row = f.at(self.x, f.add(f.mul(f.add(pixel, start), self.channels), channel), x_type)
-        for column in sorted(uses):
-            address = f.at(row, f.mul(self.channels, column), x_type)
+        columns = sorted(uses)
+        if form.line:
+            columns = [column for column in columns if 0 <= start + column < form.line[0]]
+        before = columns[0] if columns else 0
+        row = f.at(self.x, f.add(f.mul(f.add(pixel, f.add(start, before)), self.channels), channel), x_type)
+        for column in columns:
+            address = row = f.at(row, f.mul(self.channels, column - before), x_type)
+            before = column
             if checked:
                 there = f.b.icmp_unsigned("<", f.i(f.add(start, column)), f.params[f"size{axis}"])
                 address = f.b.select(there, address, self.zeros)
