@@ -11,6 +11,7 @@ from ge_backend_cpu.contract.dot import has_dots
 from ge_backend_cpu.contract.span import TILES
 from ge_backend_cpu.isa import Isa, host
 from ge_core.ir import Builder, Graph, symbol
+from ge_core.plan.plan import KernelStep
 from tests.backends.cpu.native import DOTS, WIDTHS, check, dots, kernels, plan_of
 
 RNG = np.random.default_rng(41)
@@ -193,6 +194,7 @@ def test_tiles_are_used_where_the_machine_has_them() -> None:
     for rows in (1, 40):
         g, _ = product((rows, 64, 32), ("uint8", "int8"), True)
         (step,) = plan_of(g).steps
+        assert isinstance(step, KernelStep)
         (launch,) = step.data["launches"]
         found.append(uses_tiles(Product.from_json(launch["parameters"]), host()))
     assert found == [False, True]

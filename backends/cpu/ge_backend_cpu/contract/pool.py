@@ -88,7 +88,8 @@ class _Emitter:
     def __init__(self, module: Any, symbol: str, pool: Pool, isa: Isa) -> None:
         self.pool, self.dtype = pool, DType.of(pool.dtype)
         self.f = Function(module, symbol, isa, 2, pool.names())
-        self.width = isa.lanes
+        # the largest of bytes needs no wider registers than the bytes themselves
+        self.width = isa.lanes * (4 if pool.form == "max" and self.dtype.bits == 8 else 1)
         self.element = compute_type(self.dtype)
         self.primitives = Primitives(self.f, _no_check)
         self.last = pool.axes - 1
