@@ -283,6 +283,22 @@ def test_fourier(n: int, inverse: int) -> None:
         compare(lambda b, v: b.DFT(v, None, b.constant(axis), onesided=1), x[..., :1])
 
 
+@pytest.mark.parametrize("n", [64, 75, 97, 512])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_transforms_of_real_rows(n: int, dtype: str) -> None:
+    """Two rows to a lane: any number of rows, of bins, and of elements beyond those that are transformed."""
+    tolerance = 1e-3 if dtype == "float16" else 1e-6
+    axis = np.array(1)
+    for rows in (1, 2, 33, 70):
+        x = data(rows, n, 1, dtype=dtype)
+        compare(lambda b, v: b.DFT(v, None, b.constant(axis), onesided=1), x, tolerance=tolerance)
+    compare(lambda b, v: b.DFT(v, None, b.constant(axis)), data(5, n, 1, dtype=dtype), tolerance=tolerance)
+    longer = data(3, n + 9, 1, dtype=dtype)
+    compare(lambda b, v: b.DFT(v, b.constant(n, "int64"), b.constant(axis), onesided=1), longer, tolerance=tolerance)
+    signal, window = data(2, 3 * n + 5, 1, dtype=dtype), np.abs(data(n, dtype=dtype))
+    compare(lambda b, v, w: b.STFT(v, b.constant(13, "int64"), w), signal, window, tolerance=tolerance)
+
+
 def test_frames() -> None:
     x, window = data(2, 130, 1), np.abs(data(32))
     for onesided in (0, 1):

@@ -11,16 +11,19 @@ from ge_backend_cpu.kernel import Launch, Recipe, prepared, result, source, work
 from ge_backend_cpu.loops.index import Unsupported
 from ge_backend_cpu.loops.reading import attribute, integers, sizes
 from ge_backend_cpu.serial.launch import computes, implemented, launched, operand
+from ge_backend_cpu.serial.real_fourier import LANES as PAIRS
 from ge_core.backend import Implementation, Options
 from ge_core.ir import dims
 from ge_core.ir.dims import Size
-from ge_core.ir.dtype import float64
+from ge_core.ir.dtype import float32, float64
 from ge_core.ir.graph import Node, Value
 
 CHUNKS = 4
 """Parts of the rows, which have a workspace each."""
 LANES = 8
 """Rows that are transformed together."""
+LEAST = 64
+"""Length from which real rows are transformed in float32, two to a lane."""
 POINT = 20_000
 """Picoseconds of one element of a group of rows in all rounds."""
 
@@ -43,8 +46,17 @@ class Rows:
     hermitian: bool = False
     window: tuple[int, Value] | None = None
 
+    @property
+    def is_real(self) -> bool:
+        """Whether `serial.real_fourier` takes them: neighbours in memory, enough of them, of a known length."""
+        given, x_step, y_step = (self.places[name] for name in ("given", "x_step", "y_step"))
+        plain = self.parts == 1 and not self.inverse and not self.hermitian and x_step == 1 and y_step == 2
+        return plain and isinstance(self.n, int) and self.n >= LEAST and dims.less_equal(self.n, given) is True
+
     def implementation(self, node: Node) -> Implementation:
         x, y = operand(node, 0), node.output
+        if self.is_real and max(x.dtype.bits, y.dtype.bits) <= float32.bits and y.shape[-1] == 2:
+            return self._real(node)
         lanes = next((w for w in (8, 4, 2) if dims.less_equal(w, self.rows) is True), 1 if self.rows == 1 else LANES)
         groups = dims.ceildiv(self.rows, lanes)
         chunks = dims.minimum(groups, CHUNKS)
@@ -70,6 +82,22 @@ class Rows:
             real=y.shape[-1] == 1, lanes=lanes,
         )  # fmt: skip
         return implemented(node, [*launches, transforms], start + chunks * self.n * 32 * lanes, recipes=recipes)
+
+    def _real(self, node: Node) -> Implementation:
+        """Two rows to a lane, in float32."""
+        groups = dims.ceildiv(self.rows, 2 * PAIRS)
+        chunks = dims.maximum(dims.minimum(groups, CHUNKS), 1)
+        operands = [(source(0), operand(node, 0).dtype)]
+        if self.window is not None:
+            operands.append((source(self.window[0]), self.window[1].dtype))
+        operands += [(prepared("roots"), float32), (work(), float32), (result(), node.output.dtype)]
+        launch = launched(
+            "real_fourier", operands,
+            {"n": self.n, "rows": self.rows, "chunks": chunks, "kept": self.kept, **self.places},
+            dims.minimum(chunks, groups), groups * self.n * POINT, inverse=False,
+        )  # fmt: skip
+        roots = Recipe("serial.roots", (), {"n": self.n, "inverse": False, "single": True})
+        return implemented(node, [launch], chunks * self.n * 16 * PAIRS, recipes={"roots": roots})
 
 
 def _parts(x: Value) -> int | None:

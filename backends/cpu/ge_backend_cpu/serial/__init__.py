@@ -9,6 +9,7 @@ from ge_backend_cpu.serial import (
     noise,
     places,
     pooling,
+    real_fourier,
     running,
     sampling,
     scatter,
@@ -16,6 +17,6 @@ from ge_backend_cpu.serial import (
 )
 
 __all__ = [
-    "bins", "check", "fourier", "gates", "linalg", "noise", "places", "pooling", "running",
+    "bins", "check", "fourier", "gates", "linalg", "noise", "places", "pooling", "real_fourier", "running",
     "sampling", "scatter", "suppress",
 ]  # fmt: skip

@@ -28,10 +28,11 @@ PIECE = 32
 
 
 @recipe("serial.roots")
-def known_roots(n: int, inverse: bool) -> np.ndarray:
-    """What `emit_roots` computes, of a length that is known: float64[2, n]."""
+def known_roots(n: int, inverse: bool, single: bool = False) -> np.ndarray:
+    """What `emit_roots` computes, of a length that is known: float64[2, n], or float32."""
     angles = np.arange(n) * (2 * math.pi) / n
-    return np.stack([np.cos(angles), np.sin(angles) * (1.0 if inverse else -1.0)])
+    roots = np.stack([np.cos(angles), np.sin(angles) * (1.0 if inverse else -1.0)])
+    return roots.astype(np.float32) if single else roots
 
 
 @family("serial.roots")
@@ -71,11 +72,11 @@ def emit_fourier(module: Any, symbol: str, parameters: Mapping[str, Any], isa: I
             start = group * lanes
             filled = (rows - start).min(lanes)
             _load(c, start, filled, data, window, mine, n)
-            ordered = _transformed(c, mine.in_vectors(lanes), roots, n)
+            ordered = transform(c, mine.in_vectors(lanes), roots, n)
             scale = 1.0 / n.to(float64) if inverse else c.number(1.0, float64)
             row = mine.moved(ordered.value * lanes)
             with _pieces(c, 0, c.sizes["kept"], filled) as (first, last, lane):
-                target, step = result.moved(_begin(c, "y", start + lane)), c.sizes["y_step"]
+                target, step = result.moved(begin(c, "y", start + lane)), c.sizes["y_step"]
                 with c.count(first, last) as k:
                     target[k * step] = (row[k * lanes + lane] * scale).to(result.dtype)
                     if not parameters["real"]:
@@ -90,7 +91,8 @@ def _pieces(c: Code, start: Given, stop: Given, filled: Num) -> Iterator[tuple[N
         yield first, (first + PIECE).min(stop), lane
 
 
-def _begin(c: Code, what: str, row: Num) -> Num:
+def begin(c: Code, what: str, row: Num) -> Num:
+    """Where a row begins in the data ("x") or in the result ("y")."""
     inner = c.sizes["inner"]
     return row // inner * c.sizes[f"{what}_outer"] + row % inner * c.sizes[f"{what}_inner"]
 
@@ -106,7 +108,7 @@ def _load(c: Code, start: Num, filled: Num, data: Array, window: list[Array], mi
 
     within = given.min(n)
     with _pieces(c, 0, within, filled) as (first, last, lane):
-        row = data.moved(_begin(c, "x", start + lane))
+        row = data.moved(begin(c, "x", start + lane))
         with c.count(first, last) as k:
             put(k, lane, row[k * step].to(float64), row[k * step + 1].to(float64) if parts == 2 else zero)
     with _pieces(c, within, n, filled) as (first, last, lane), c.count(first, last) as k:
@@ -114,7 +116,7 @@ def _load(c: Code, start: Num, filled: Num, data: Array, window: list[Array], mi
     if not c.options["hermitian"]:
         return
     with _pieces(c, n // 2 + 1, n, filled) as (first, last, lane):
-        row = data.moved(_begin(c, "x", start + lane))
+        row = data.moved(begin(c, "x", start + lane))
         with c.count(first, last) as k:
             inside = n - k < given
             at = inside.choose((n - k) * step, 0)
@@ -122,8 +124,10 @@ def _load(c: Code, start: Num, filled: Num, data: Array, window: list[Array], mi
             put(k, lane, inside.choose(real, 0.0), inside.choose(imaginary, 0.0))
 
 
-def _transformed(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
-    """Where the transform begins in the workspace: in one of its two buffers."""
+def transform(c: Code, mine: Array, roots: Array, n: Num) -> Variable:
+    """Transform what lies at the begin of a workspace of four numbers per element; the real parts first, then the
+    imaginary ones. Where the result begins: in one of the two halves.
+    """
     here, there = c.variable(0), c.variable(n * 2)
     size, stride, prime = c.variable(n), c.variable(1), c.variable(2)
     with c.repeat(lambda: size.value > 1):
