@@ -261,6 +261,19 @@ def test_regions(aligned: str, mode: str) -> None:
     compare(lambda b, x, r: b.MaxRoiPool(x, r, pooled_shape=[3, 2], spatial_scale=0.75), image, pooled)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_what_lies_outside_of_an_image_is_zero(mode: str) -> None:
+    """Whatever the elements at its border are; as in PyTorch."""
+    image = data(1, 2, 5, 6)
+    image[..., 0, :], image[..., -1] = np.inf, np.nan
+    grid = np.linspace(-3, 3, 23, dtype=np.float32)[:, None] * np.array([1, 0.9], np.float32)
+    given = [image, grid[None, None]]
+    graph = graph_of(lambda b, x, g: b.GridSample(x, g, mode=mode), given)
+    check(graph, [given])
+    (found,), _ = interpret(graph, given)
+    assert not found[..., :5].any() and not found[..., -5:].any() and np.isnan(found).any()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_deformed_convolutions(dtype: str) -> None:
     x, w = data(2, 4, 6, 7, dtype=dtype), data(6, 2, 3, 2, dtype=dtype)
