@@ -292,3 +292,15 @@ def test_operators_on_quantised_operands() -> None:
     b.outputs(b.QLinearMatMul(a, scale, b.constant(np.uint8(3)), w, b.constant(np.float32(0.25)), zero, size, point))
     plan = check(g, [[data("uint8", 5, 40)]], tolerance=0)
     assert kernels(plan) == ["product.quads.fused"]
+
+
+@pytest.mark.parametrize("isa", ["host", "x86-64-v3"])
+def test_images_of_bytes_are_transposed(isa: str) -> None:
+    if not Isa.of(isa).runs_here:
+        pytest.skip("not on this machine")
+    for shape in ((2, 17, 19, 33), (1, 64, 16, 16), (3, 3, 5, 7), (0, 16, 8, 8), (2, 40, 50)):
+        g = Graph()
+        b = Builder(g)
+        b.outputs(b.MaxPool(b.input("x", "int8", shape), kernel_shape=[2] * (len(shape) - 2)))
+        plan = check(g, [[data("int8", *shape)]], tolerance=0, isa=isa)
+        assert kernels(plan) == ["relayout.bytes", "pool.max", "relayout.bytes"]

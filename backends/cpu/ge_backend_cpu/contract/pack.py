@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -205,22 +206,39 @@ class _Copy:
 
     def _blocks(self, outer: Value, inner: Value) -> None:
         """Square blocks: vectors along the outer axis, transposed."""
-        f, p, width = self.f, self.f.params, self.width
+        f, width = self.f, self.width
         columns = PANEL if self.filled else inner
         with f.loop(0, outer, width) as lines:
             count = f.sub(outer, lines.index)
             with f.loop(0, columns, width) as part:
-                found = []
-                for k in range(width):
-                    place = f.add(part.index, k)
-                    there = f.b.select(f.lt(place, inner), f.i(count), f.i(0))
-                    start = f.add(f.mul(f.minimum(place, f.sub(inner, 1)), p["inner_step"]), lines.index)
-                    found.append(self._load(start, width, f.minimum(there, width)))
-                rest = None if self.filled else f.minimum(f.sub(inner, part.index), width)
-                for k, line in enumerate(transposed(f, found)):
-                    with f.when(f.lt(k, count)):
-                        to = f.add(f.mul(f.add(lines.index, k), self.length), part.index)
-                        self._store(line, to, rest)
+                at = lines.index, part.index
+                if self.types[0].bits > 8:
+                    self._block(at, count, inner)
+                else:  # blocks of bytes are many: masks would take most of the time
+                    fits = f.b.and_(f.compare("<=", width, count), f.compare("<=", f.add(part.index, width), inner))
+                    f.choose(fits, partial(self._whole_block, at), partial(self._block, at, count, inner))
+
+    def _whole_block(self, at: tuple[Value, Value]) -> list[Value]:
+        f, step = self.f, self.f.params["inner_step"]
+        found = [self._load(f.add(f.mul(f.add(at[1], k), step), at[0]), self.width) for k in range(self.width)]
+        for k, line in enumerate(transposed(f, found)):
+            self._store(line, f.add(f.mul(f.add(at[0], k), self.length), at[1]), None)
+        return []
+
+    def _block(self, at: tuple[Value, Value], count: Value, inner: Value) -> list[Value]:
+        """A block that may reach beyond the matrix. Args: count: lines from its first one on."""
+        f, p, width = self.f, self.f.params, self.width
+        found = []
+        for k in range(width):
+            place = f.add(at[1], k)
+            there = f.b.select(f.lt(place, inner), f.i(count), f.i(0))
+            start = f.add(f.mul(f.minimum(place, f.sub(inner, 1)), p["inner_step"]), at[0])
+            found.append(self._load(start, width, f.minimum(there, width)))
+        rest = None if self.filled else f.minimum(f.sub(inner, at[1]), width)
+        for k, line in enumerate(transposed(f, found)):
+            with f.when(f.lt(k, count)):
+                self._store(line, f.add(f.mul(f.add(at[0], k), self.length), at[1]), rest)
+        return []
 
     def _elements(self, outer: Value, inner: Value) -> None:
         f, p = self.f, self.f.params
