@@ -53,7 +53,9 @@ class Double(Kit):
         return self.fma(self.mul(r, r), self.poly(r, table.EXPM1_64), r)
 
     def _scaled(self, p: Value, n: Value) -> Value:
-        """p 2^n in two steps, so that denormal results and infinity come out right."""
+        """p 2^n by one instruction, or in two steps, so that denormal results and infinity come out right."""
+        if self.has_avx512:
+            return self.scaled(p, n)
         whole = self.to_int32(n)
         half = self.b.ashr(whole, constant(vector(I32, self.width), 1))
         rest = self.b.sub(whole, half)
