@@ -65,8 +65,6 @@ class Depthwise:
         tile: outputs along the innermost axis at a time.
         across: whether all rows are finished for some channels before the next ones, or a tile for all channels.
         exact: whether every tile is a whole one.
-        backward: whether the last rows are computed first: of an image that is larger than the second-level cache they
-            are what was written last, and still there.
         line: size and pad of the innermost axis where a row is one tile: what lies beyond is left out of the code.
         zero: whether the zeros are a zero point, which is taken off of what is read.
     """
@@ -82,7 +80,6 @@ class Depthwise:
     across: bool
     exact: bool = False
     line: tuple[int, ...] = ()
-    backward: bool = False
     zero: bool = False
 
     @property
@@ -168,14 +165,13 @@ class _Emitter:
         """A loop over rows of outputs: places in the batch and along the outer axes, number of the first output."""
         f = self.f
         with f.loop(f.lo, f.hi) as item:
-            number = f.sub(f.add(f.lo, f.sub(f.hi, 1)), item.index) if self.form.backward else item.index
-            rest = number
+            rest = item.index
             places: list[Value] = []
             for axis in range(self.last - 1, -1, -1):
                 whole = f.div(rest, f.params[f"out{axis}"])
                 places.insert(0, f.sub(rest, f.mul(whole, f.params[f"out{axis}"])))
                 rest = whole
-            yield rest, places, f.mul(number, f.params[f"out{self.last}"])
+            yield rest, places, f.mul(item.index, f.params[f"out{self.last}"])
 
     @contextmanager
     def _line_of_tiles(self) -> Iterator[Value]:

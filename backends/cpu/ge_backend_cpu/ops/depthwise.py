@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ge_backend_cpu.contract.arithmetic import Arithmetic, arithmetic_of
-from ge_backend_cpu.contract.cost import example, figures
+from ge_backend_cpu.contract.cost import figures
 from ge_backend_cpu.contract.depthwise import Depthwise, tile_width
 from ge_backend_cpu.contract.plan import Plan, storages
 from ge_backend_cpu.contract.sides import classifier
@@ -28,8 +28,6 @@ MOST_TAPS = 16
 """Taps along the innermost axis, which are unrolled."""
 SHORT_TERMS = 258
 """Products of two differences of 8-bit numbers that float32 sums exactly."""
-LARGE = 1 << 20
-"""Bytes of an image above which its last rows are read first."""
 NARROW = 28
 """Width up to which a row is finished for some channels before the next ones."""
 
@@ -66,7 +64,6 @@ def depthwise(node: Node, isa: Isa, options: Options) -> Sequence[Implementation
         dilations=windows.dilations,
         tile=tile,
         across=isinstance(out[-1], int) and out[-1] <= NARROW,
-        backward=example(dims.product(x.shape)) * x.dtype.bits // 8 > LARGE,
         exact=isinstance(out[-1], int) and out[-1] % tile == 0,
         line=row if out[-1] == tile and len(row) == 2 else (),
         zero=read.zeros.recipe == "contract.points",
