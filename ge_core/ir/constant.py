@@ -95,11 +95,13 @@ class Constant:
         Args:
             limit: bytes that are read; by default `SMALL`.
         """
-        if self.residence == "absent":
-            return None
-        if self.residence == "file" and self.nbytes > (SMALL if limit is None else limit):
-            return None
-        return self.array()
+        return self.array() if self.is_known(limit) else None
+
+    def is_known(self, limit: int | None = None) -> bool:
+        """Whether there are data for somebody who decides by them (see `known`)."""
+        if self.residence == "file":
+            return self.nbytes <= (SMALL if limit is None else limit)
+        return self.residence == "memory"
 
     def kept(self, layout: Layout | None, make: Callable[[], np.ndarray]) -> np.ndarray:
         """What `make` returns; what it has returned before for this layout, as long as somebody holds that."""

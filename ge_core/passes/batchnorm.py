@@ -62,7 +62,9 @@ def _weights(b: Builder, old: Value, scale: np.ndarray) -> Value:
     assert constant is not None
 
     def load() -> np.ndarray:
-        return (constant.array() * scale).astype(constant.type.dtype.numpy)
+        array = constant.array()
+        # in float64 as the scale is, and rounded piece by piece
+        return np.multiply(array, scale, out=np.empty(array.shape, array.dtype), casting="same_kind")
 
     return b.constant(Constant.derived(constant.type, [constant], load, constant.source), name=old.name)
 

@@ -120,7 +120,7 @@ def _merge_constants(graph: Graph, ctx: PassContext) -> bool:
     for group in by_type.values():
         for value in group if len(group) > 1 else ():
             assert value.constant is not None
-            known = value.constant.known() is not None
+            known = value.constant.is_known()
             sample: Hashable = value.constant.sample() if known else value.constant.key()
             by_sample.setdefault((value.tensor, sample), []).append(value)
     changed = False
@@ -130,7 +130,7 @@ def _merge_constants(graph: Graph, ctx: PassContext) -> bool:
         first: dict[Hashable, Value] = {}
         for value in group:
             assert value.constant is not None
-            known = value.constant.known() is not None
+            known = value.constant.is_known()
             kept = first.setdefault(value.constant.digest() if known else value.constant.key(), value)
             if kept is not value and ctx.allow("same-constant"):
                 value.replace_uses(kept)

@@ -16,7 +16,7 @@ from ge_backend_cpu.contract.finish import Finish, tile
 from ge_backend_cpu.contract.micro import Run, balanced, fetched_bytes, tile_at
 from ge_backend_cpu.contract.product import FAMILY, MOST_ROWS, Product
 from ge_backend_cpu.contract.span import uses_tiles
-from ge_backend_cpu.contract.tile import LINE, PANEL, UNROLL, Shape, shapes
+from ge_backend_cpu.contract.tile import LINE, PANEL, Shape, shapes
 from ge_backend_cpu.contract.walk import Row, at_tap, over_taps, rows_of
 from ge_backend_cpu.emit import I32, Function, constant
 from ge_backend_cpu.integers import Value
@@ -262,13 +262,11 @@ class Emitter:
 
         def run(pointers: Sequence[Value], index: Value, sums: Sequence[Value]) -> Sequence[Value]:
             panels = [f.at(start, index, self.b_type) for start in starts]
-            pace = p.get("pace")
-            each = fetched_bytes(1, product.fetched) if pace is None else f.div(pace, UNROLL)
-            asked = f.mul(f.div(index, PANEL), each)
+            asked = f.mul(f.div(index, PANEL), fetched_bytes(1, product.fetched))
             further = None if ahead is None else f.at(ahead, asked, uint8)
             if part is not None:
                 pointers = [f.at(pointer, part.first, product.stored[0]) for pointer in pointers]
-            return self.run.multiply(f, pointers, panels, length, sums, further, product.fetched, pace=pace)
+            return self.run.multiply(f, pointers, panels, length, sums, further, product.fetched)
 
         if part is None:
             self._ask_for_sides(rows, panel, len(starts))

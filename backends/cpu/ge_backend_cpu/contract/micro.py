@@ -38,7 +38,6 @@ class Run:
         ahead: Value | None = None,
         lines: int = FETCHED,
         step: Value = PANEL,
-        pace: Value | None = None,
     ) -> list[Value]:
         """sums[row][vector] += rows * panels.
 
@@ -49,28 +48,19 @@ class Run:
             ahead: address of what is read after these panels, for the second-level cache.
             lines: cache lines of it that one round asks for.
             step: elements between two lines of a panel.
-            pace: bytes of it that one round asks for, where only the launch knows: those of 1 or 2 lines.
         """
         whole = f.mul(f.div(length, UNROLL), UNROLL)
-        moving = [] if ahead is None or pace is None else [ahead]
-        with f.loop(0, whole, UNROLL, carry=[*moving, *sums]) as loop:
-            current: Sequence[Value] = loop.values[len(moving) :]
-            next_ahead = []
-            if moving:
-                at = loop.values[0]
-                next_ahead = [f.at(at, pace, uint8)]
-                for place in (at, f.at(next_ahead[0], -LINE, uint8)):  # for 1 line the same one
-                    f.prefetch(place, 2)
-            elif ahead is not None:
+        with f.loop(0, whole, UNROLL, carry=sums) as loop:
+            if ahead is not None:
                 for i in range(lines):
                     f.prefetch(f.at(ahead, f.add(f.mul(loop.index, fetched_bytes(1, lines)), i * LINE), uint8), 2)
+            current: Sequence[Value] = loop.values
             for i in range(UNROLL):
                 current = self._step(f, rows, panels, step, loop.index, i, current)
-            loop.next = [*next_ahead, *current]
-        found = loop.values[len(moving) :]
+            loop.next = current
         if self.even:
-            return found
-        with f.loop(whole, length, carry=found) as rest:
+            return list(loop.values)
+        with f.loop(whole, length, carry=loop.values) as rest:
             rest.next = self._step(f, rows, panels, step, rest.index, 0, rest.values)
         return list(rest.values)
 

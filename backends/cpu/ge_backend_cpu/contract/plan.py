@@ -13,7 +13,7 @@ from ge_backend_cpu.contract.pack import ROWS, Pack
 from ge_backend_cpu.contract.product import Product, panel_hint, row_hint
 from ge_backend_cpu.contract.site import Collected, Site
 from ge_backend_cpu.contract.span import TILE_GAIN, TILE_ROWS, uses_tiles
-from ge_backend_cpu.contract.tile import FETCHED, LINE, MANY, PANEL, fetched, grain
+from ge_backend_cpu.contract.tile import MANY, PANEL, fetched, grain
 from ge_backend_cpu.isa import Isa
 from ge_backend_cpu.kernel import Launch, Operand, Recipe, launch_data, prepared, result, source, work
 from ge_core.backend import Implementation, PrecisionClass, Storage, operands
@@ -247,8 +247,6 @@ def multiply(
     for i, (size, step) in enumerate(zip(taps.counts, taps.steps, strict=True)):
         named |= {f"taps{i}": size, f"tap{i}": step}
     named |= taps.bounds or {}
-    lines = fetched(plan.isa, product.sums.width(plan.isa), _height(m, block), product.stored[1].bits)
-    named["pace"] = lines * LINE
     hint = panel_hint(dims.ceildiv(n, PANEL), row_hint(m))
     product = replace(
         product,
@@ -260,7 +258,7 @@ def multiply(
         panels=(hint,) if hint else (),
         even=isinstance(k, int) and k % 4 == 0,
         deep=deep,
-        fetched=max(lines, FETCHED),
+        fetched=fetched(plan.isa, product.sums.width(plan.isa), _height(m, block), product.stored[1].bits),
     )
     if sides is None:
         sides = [source(number) for number in collected.operands]

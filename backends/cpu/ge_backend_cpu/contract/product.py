@@ -46,8 +46,7 @@ class Product:
             none when they are not known.
         even: whether the run is a multiple of 4.
         deep: whether the run is multiplied in parts that stay in the caches with a block of rows.
-        fetched: cache lines of the next panels that a round of the inner loop asks for; `FETCHED` says that it may be
-            fewer, which the launch tells.
+        fetched: cache lines of the next panels that a round of the inner loop asks for.
         zero: of "quads": the type of a zero point of A, which is an operand behind the panels; "offset" for none where
             A has int8 with 128 added; "none".
         loose: whether memory may be read for a cache line beyond the end of a run.
@@ -98,16 +97,13 @@ class Product:
         m, n, k: rows, columns, the run. parts, grain: work items of one batch, and how many rows (if by_rows is not 0)
         or panels each has. block: rows that are multiplied by all panels before the next ones. start, c_start: the
         first elements of A and C. columns, rows: distance of the batches in what is read by column, by row. depth: of
-        the parts of a deep run. pace: bytes of the next panels that a round of the inner loop asks for.
-        batch_size<i>, batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>: size and strides of the
-        walk. taps<i>, tap<i>: size and stride of the kernel. With bounds, for each tap axis, which belongs to the
-        walk's axis after the first: step<i>, pad<i>, dilation<i>, input<i>.
+        the parts of a deep run. batch_size<i>, batch_{a,b,c}<i>: size and strides of the batch. size<i>, a<i>, c<i>:
+        size and strides of the walk. taps<i>, tap<i>: size and stride of the kernel. With bounds, for each tap axis,
+        which belongs to the walk's axis after the first: step<i>, pad<i>, dilation<i>, input<i>.
         """
         found = ["m", "n", "k", "parts", "by_rows", "grain", "block", "start", "c_start", "columns", "rows"]
         if self.deep:
             found.append("depth")
-        if self.fetched == FETCHED:
-            found.append("pace")
         if self.arithmetic == QUADS:
             found.append("panel")
         for i in range(self.batch):

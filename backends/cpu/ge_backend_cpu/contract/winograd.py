@@ -220,20 +220,24 @@ class Emitter:
 
     def _rows(self, run: Run, shape: Shape, v: Value, u: Value, y: Value, panel: Value, count: Value) -> None:
         f, p = self.f, self.f.params
-        heights = tuple(range(shape.rows, 0, -1))
+        most = shape.rows
+        heights = sorted({most, max(most - 1, 1), (most + 1) // 2})  # few tiles of other heights are ever left
         lines = f.mul(p["channels"], PANEL)
         *panels, further = [f.at(u, f.mul(f.add(panel, i), lines), float32) for i in range(shape.panels + 1)]
         vectors = shape.panels * PANEL // self.lanes
         share = f.div(f.mul(lines, shape.panels), f.maximum(f.ceildiv(count, shape.rows), 1))
-        for height, _, first, last, low, high in balanced(f, heights, shape.rows, count):
+        for height, below, first, last, low, high in balanced(f, heights, most, count):
             with f.loop(first, last) as tiles:
-                row, _ = tile_at(f, tiles.index, low, high)
-                rows = [f.at(v, f.mul(f.add(row, i), p["line"]), float32) for i in range(height)]
+                row, size = tile_at(f, tiles.index, low, high)
+                end = f.add(row, f.sub(size, 1))
+                # rows that are not there are the last one again
+                numbers = [f.add(row, i) if i <= below else f.minimum(f.add(row, i), end) for i in range(height)]
+                rows = [f.at(v, f.mul(number, p["line"]), float32) for number in numbers]
                 zero = [self.sums.zero(self.lanes)] * (height * vectors)
                 ahead = f.at(further, f.mul(tiles.index, share), float32)
                 sums = run.multiply(f, rows, panels, p["channels"], zero, ahead)
                 for i in range(height):
-                    start = f.add(f.mul(f.add(row, i), p["out_line"]), f.mul(panel, PANEL))
+                    start = f.add(f.mul(numbers[i], p["out_line"]), f.mul(panel, PANEL))
                     for j in range(vectors):
                         f.store(sums[i * vectors + j], y, f.add(start, j * self.lanes), float32)
 
