@@ -63,7 +63,8 @@ class Isa:
         machine = host()
         if self.is_x86 != machine.is_x86:
             return False
-        return self.rank <= machine.rank and self.extras <= machine.extras
+        extras = machine.extras if self.level == machine.level else _features() & set(EXTRAS[self.level])
+        return self.rank <= machine.rank and self.extras <= extras
 
     @staticmethod
     def of(text: str) -> Isa:

@@ -304,3 +304,44 @@ def test_images_of_bytes_are_transposed(isa: str) -> None:
         b.outputs(b.MaxPool(b.input("x", "int8", shape), kernel_shape=[2] * (len(shape) - 2)))
         plan = check(g, [[data("int8", *shape)]], tolerance=0, isa=isa)
         assert kernels(plan) == ["relayout.bytes", "pool.max", "relayout.bytes"]
+
+
+@pytest.mark.parametrize("isa", ["aarch64", "aarch64+dotprod", "x86-64-v3", "x86-64-v4+amx-int8+avx512vnni"])
+def test_code_for_other_machines(isa: str) -> None:
+    """Encoded, not run: `sdot` and the tile instructions come up where they are meant to."""
+    from ge_backend_cpu.emit import new_module
+    from ge_backend_cpu.generate import assembly
+    from ge_backend_cpu.kernel import Kernel, generator
+
+    g, _ = product((40, 64, 32), ("uint8", "int8"), True, ((), ()))
+    (step,) = plan_of(g, "x86-64-v4+avx512vnni").steps
+    assert isinstance(step, KernelStep)
+    (launch,) = step.data["launches"]
+    kernel, level = Kernel(launch["family"], launch["parameters"]), Isa.of(isa)
+    module = new_module(level)
+    generator(kernel.family)(module, kernel.symbol, kernel.parameters, level)
+    text = assembly(str(module), level, lean=True)
+    assert ("sdot" in text) == level.has("dotprod")
+    assert ("tdpbusd" in text) == level.has(TILES)
+
+
+@needs_dots
+@pytest.mark.parametrize("isa", ["host", PLANNED, "x86-64-v3+avxvnni"])
+@pytest.mark.parametrize(("channels", "size"), [(20, 9), (64, 13)])
+def test_epilogues_of_integer_layers_are_exact(channels: int, size: int, isa: str) -> None:
+    """Sums, scales, bias, two quantisations and a residual: the interpreter's numbers bit for bit."""
+    if not Isa.of(isa).runs_here:
+        pytest.skip("not on this machine")
+    g = Graph()
+    b = Builder(g)
+    x, r = b.input("x", "uint8", (1, 16, size, size)), b.input("r", "uint8", (1, channels, size, size))
+    sums = b.ConvInteger(x, b.constant(data("int8", channels, 16, 3, 3)), b.constant(np.uint8(117)), pads=[1] * 4)
+    scale = b.constant(RNG.uniform(0.0005, 0.002, (channels, 1, 1)).astype(np.float32))
+    bias = b.constant(RNG.standard_normal((channels, 1, 1)).astype(np.float32))
+    y = b.Relu(b.Add(b.Mul(b.Cast(sums, to="float32"), scale), bias))
+    step, zero = b.constant(np.float32(0.37)), b.constant(np.uint8(21))
+    y = b.DequantizeLinear(b.QuantizeLinear(y, step, zero), step, zero)
+    other = b.DequantizeLinear(r, b.constant(np.float32(0.41)), b.constant(np.uint8(130)))
+    b.outputs(b.QuantizeLinear(b.Add(y, other), b.constant(np.float32(0.53)), b.constant(np.uint8(64))))
+    plan = check(g, [[data("uint8", 1, 16, size, size), data("uint8", 1, channels, size, size)]], tolerance=0, isa=isa)
+    assert [name for name in kernels(plan) if "elayout" not in name] == ["conv.quads.fused"]
