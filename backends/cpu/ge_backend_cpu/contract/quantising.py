@@ -71,23 +71,25 @@ class Magnitudes:
 
     def __init__(self, core: Value) -> None:
         self._known: dict[Value, float | None] = {core: _SUMS if core.dtype.is_integer else None}
+        self._nodes: dict[Value, Node] = {}
 
     def of(self, value: Value | None) -> float | None:
         """The largest magnitude of a value."""
         if value is None:
             return None
         if value not in self._known:
-            self._known[value] = _constant(value)
+            node = self._nodes.get(value)
+            self._known[value] = _constant(value) if node is None else self._result(node)
         return self._known[value]
 
     def add(self, node: Node) -> None:
-        """Take in a node whose operands are known."""
-        self._known[node.output] = self._result(node)
+        """Take in a node after those that make its operands; it is looked at when somebody asks for its result."""
+        self._nodes[node.output] = node
 
     def divides(self, node: Node) -> bool:
         """Whether a quotient by the reciprocal is that of the division, for a QuantizeLinear."""
         scale, size = constant_of(node.input(1)), self.of(node.input(0))
-        if scale is None or size is None or size >= MOST:
+        if scale is None or scale.residence == "absent" or size is None or size >= MOST:
             return False
         return bool(SCALES[0] <= float(scale.array().reshape(())) <= SCALES[1])
 
@@ -115,7 +117,7 @@ def _constant(value: Value) -> float | None:
     if value.dtype.is_integer and value.dtype.bits == 8:
         return 256.0
     data = constant_of(value)
-    if data is None or not value.dtype.is_float:
+    if data is None or data.residence == "absent" or not value.dtype.is_float:
         return None
     found = float(np.abs(data.array().astype(np.float64)).max(initial=0.0))
     return found if np.isfinite(found) else None
