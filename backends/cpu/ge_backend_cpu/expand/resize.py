@@ -18,6 +18,7 @@ from ge_backend_cpu.expand.select import is_later, numbers, operand, unlimited
 from ge_backend_cpu.loops.reading import attribute, sizes
 from ge_core.ir.builder import Builder
 from ge_core.ir.dims import Size
+from ge_core.ir.dtype import DType
 from ge_core.ir.graph import Graph, Node, Value, constant_of
 from ge_core.reference.interpret import interpret
 
@@ -317,7 +318,7 @@ def _applied(b: Builder, node: Node, x: Value, a: _Axis, table: _Table) -> Value
     if weights is None:
         y = b.Gather(x, _column(b, places, 0), axis=a.axis)
     elif isinstance(taps, int) and taps <= MOST_UNROLLED:
-        wide, parts = b.Cast(weights, to=x.dtype), []
+        wide, parts = _cast(b, weights, x.dtype), []
         for k in range(taps):
             weight = _along(b, _column(b, wide, k), a, x.rank)
             parts.append(_product(b, node, b.Gather(x, _column(b, places, k), axis=a.axis), weight))
@@ -326,7 +327,7 @@ def _applied(b: Builder, node: Node, x: Value, a: _Axis, table: _Table) -> Value
             y = b.Add(y, part)
     else:
         spread = (*(1 for _ in range(a.axis)), a.out, taps, *(1 for _ in range(x.rank - a.axis - 1)))
-        wide = b.Reshape(b.Cast(weights, to=x.dtype), b.ints(*spread), allowzero=1)
+        wide = _reshaped(b, _cast(b, weights, x.dtype), spread)
         y = b.ReduceSum(_product(b, node, b.Gather(x, places, axis=a.axis), wide), b.ints(a.axis + 1), keepdims=0)
     if table.outside is None:
         return y
@@ -355,8 +356,20 @@ def _column(b: Builder, table: Value, k: int) -> Value:
 
 def _along(b: Builder, vector: Value, a: _Axis, rank: int) -> Value:
     """A vector in a form that broadcasts along the axis."""
-    constant = constant_of(vector)
+    return _reshaped(b, vector, [a.out if k == a.axis else 1 for k in range(rank)])
+
+
+def _reshaped(b: Builder, x: Value, shape: Sequence[Size]) -> Value:
+    constant = constant_of(x)
     if constant is not None:
-        return b.constant(constant.array().reshape([-1 if k == a.axis else 1 for k in range(rank)]))
-    made: Value = b.Reshape(vector, b.ints(*(a.out if k == a.axis else 1 for k in range(rank))), allowzero=1)
+        return b.constant(constant.array().reshape([int(n) for n in shape if isinstance(n, int)]))
+    made: Value = b.Reshape(x, b.ints(*shape), allowzero=1)
+    return made
+
+
+def _cast(b: Builder, x: Value, dtype: DType) -> Value:
+    constant = constant_of(x)
+    if constant is not None:
+        return b.constant(constant.array().astype(dtype.numpy))
+    made: Value = b.Cast(x, to=dtype)
     return made
