@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,8 @@ import pytest
 
 from ge_backend_cpu.ops.conv_transpose import phases
 from ge_core.ir import Builder, DType, Graph, symbol
-from tests.backends.cpu.native import check, kernels, widths
+from ge_core.plan.plan import KernelStep
+from tests.backends.cpu.native import check, kernels, plan_of, widths
 
 RNG = np.random.default_rng(5)
 
@@ -177,3 +179,14 @@ def test_what_stands_between_convolutions_keeps_the_channels_last() -> None:
     b.outputs(b.Conv(y, b.constant(data(32, 64, 1, 1) / 8)))
     plan = check(g, [[data(1, 32, 20, 20)]])
     assert len([name for name in kernels(plan) if "Relayout" in name]) <= 2, kernels(plan)
+
+
+def test_activations_of_convolutions_divide_nothing() -> None:
+    """A division of vectors takes longer than a product's whole epilogue."""
+    g = Graph()
+    b = Builder(g)
+    y = b.Conv(b.input("x", "float32", (1, 32, 20, 20)), b.constant(data(32, 32, 1, 1)))
+    b.outputs(b.HardSigmoid(b.HardSwish(y)))
+    steps = [step for step in plan_of(g).steps if isinstance(step, KernelStep) and "conv" in step.implementation]
+    (text,) = (json.dumps(step.data["launches"]) for step in steps)
+    assert '"max"' in text and '"div"' not in text
