@@ -86,11 +86,24 @@ def run_copy(f: Function, loose: bool) -> Copy:
     """Copies runs of `k` quads. What is written beyond one, the next one writes over."""
 
     def copy(source: Value, target: Value) -> None:
-        k = f.params["k"]
-        whole = k if loose else f.mul(f.div(k, PANEL), PANEL)
+        k, half = f.params["k"], PANEL // 2
+        if loose:
+
+            def short() -> list[Value]:
+                f.store(f.load(source, 0, int32, half), target, 0, int32)
+                return []
+
+            def long() -> list[Value]:
+                with f.loop(0, k, PANEL) as at:
+                    f.store(f.load(source, at.index, int32, PANEL), target, at.index, int32)
+                return []
+
+            f.choose(f.compare("<=", k, half), short, long)
+            return
+        whole = f.mul(f.div(k, PANEL), PANEL)
         with f.loop(0, whole, PANEL) as at:
             f.store(f.load(source, at.index, int32, PANEL), target, at.index, int32)
-        with f.when(not loose and f.lt(whole, k)):
+        with f.when(f.lt(whole, k)):
             f.store(f.load_part(source, whole, int32, PANEL, f.sub(k, whole)), target, whole, int32)
 
     return copy
