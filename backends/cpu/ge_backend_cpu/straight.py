@@ -264,7 +264,7 @@ class StraightPlan:
         return found
 
     def _own_outputs(self, placement: Placement) -> list[tuple[tuple[int, ...], np.dtype]] | None:
-        """Shapes and element types where all outputs are computed in the caller's memory, and handed out as they are."""
+        """Shapes and element types where all outputs are computed in the caller's memory and handed out as they are."""
         found = []
         for output, dtype in zip(self.plan.outputs, self._dtypes, strict=True):
             shape = placement.shapes[output.value]
