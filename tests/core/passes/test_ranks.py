@@ -105,12 +105,12 @@ def test_a_failure_in_another_branch_decides_nothing() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_pointwise_operators_before_a_squeeze_without_axes(target: str) -> None:
-    """The number of axes depends on the call; only the Squeeze itself reads a value of which it is not known."""
+    """The number of axes depends on the call: the Squeeze goes behind all that reads it, where it costs no step."""
     graph = _graph(lambda b, x: b.Add(b.Mul(b.Sigmoid(b.Squeeze(x)), 4.0), np.float32(1)), (N, 1))
     model = ge_core.compile(graph, target=target)
     assert [node.op for node in model.graph.nodes][-1] == "Squeeze"
     assert model.graph.outputs[0].name == graph.outputs[0].name
-    assert target == "reference" or len(model.report.host_steps) == 1
+    assert target == "reference" or not model.report.host_steps
     for rows in (1, 3):
         x = np.random.default_rng(0).standard_normal((rows, 1)).astype(np.float32)
         got = model(x)
