@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from ge_backend_cpu.contract.dot import has_dots
+from ge_backend_cpu.contract.quads import fits
 from ge_backend_cpu.contract.span import TILES
 from ge_backend_cpu.isa import Isa, host
 from ge_core.ir import Builder, Graph, symbol
+from ge_core.ir.constant import Constant
+from ge_core.ir.dtype import DType
+from ge_core.ir.types import TensorType
 from ge_core.plan.plan import KernelStep
 from tests.backends.cpu.native import DOTS, WIDTHS, check, dots, kernels, plan_of
 
@@ -345,3 +349,12 @@ def test_epilogues_of_integer_layers_are_exact(channels: int, size: int, isa: st
     b.outputs(b.QuantizeLinear(b.Add(y, other), b.constant(np.float32(0.53)), b.constant(np.uint8(64))))
     plan = check(g, [[data("uint8", 1, 16, size, size), data("uint8", 1, channels, size, size)]], tolerance=0, isa=isa)
     assert [name for name in kernels(plan) if "elayout" not in name] == ["conv.quads.fused"]
+
+
+@pytest.mark.parametrize(("kind", "zero", "fit"), [("int8", 0, True), ("uint8", 128, True), ("uint8", 3, False)])
+def test_absent_weights_are_judged_unread(kind: str, zero: int, fit: bool) -> None:
+    def unread() -> Any:
+        raise AssertionError("absent weights were read")
+
+    weights = Constant(TensorType(DType.of(kind), (4, 4)), unread, "w", "absent")
+    assert fits(weights, Constant.of(np.array(zero, kind), DType.of(kind))) is fit
