@@ -58,6 +58,11 @@ bench: environment
 	$(python) bench/cpu_peers.py
 	$(python) bench/cpu_peers.py --throughput 32
 	$(python) bench/compile.py
+	$(python) bench/compile_large.py
+	$(python) bench/calls.py
+	$(python) bench/int8.py
+	$(python) bench/eager.py
+	$(python) bench/seed_tables.py
 
 environment: $(VENV)/.test
 

@@ -6,6 +6,8 @@ Both are called in turn within one run, on the same memory, and their results co
 kernels are compared and not the time that it takes to convert tensors. Prints our best time, how many times longer
 PyTorch takes, and host steps if there are any. The results go to bench/results/eager.json, by name; those of other
 operators stay. Needs torch.
+
+    python bench/eager.py --table                           the stored results, in Markdown
 """
 
 from __future__ import annotations
@@ -75,6 +77,11 @@ def _told(error: Exception) -> str:
 
 
 def main(words: Sequence[str]) -> int:
+    if list(words) == ["--table"]:
+        from bench.operator_tables import eager_table
+
+        print(eager_table(json.loads(RESULTS.read_text(encoding="utf-8"))))
+        return 0
     from bench.eager_cases import FAMILIES
 
     torch.set_num_threads(1)

@@ -1,6 +1,7 @@
 """Times quantised products, convolutions and whole models against ONNX Runtime, one thread each, in turns.
 
     python bench/int8.py [words that names must contain]
+    python bench/int8.py --table                            the stored results, in Markdown
 
 Prints the best time of ours and how many times longer ONNX Runtime takes, and how far the results are apart: whole
 numbers that are rounded differently where a value lies between two of them. Models are quantised by ONNX Runtime's own
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ import ge_core
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "int8.json"
+PACKAGES = ("onnx", "onnxruntime", "numpy", "llvmlite")
 SECONDS = 1.0
 """For each side of a case."""
 RNG = np.random.default_rng(5)
@@ -228,7 +231,14 @@ def run(make: Callable[[], Made]) -> dict[str, float]:
 
 def main(words: list[str]) -> int:
     """Time the cases whose names contain all words."""
-    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"rows": {}}
+    if words == ["--table"]:
+        from bench.operator_tables import int8_table
+
+        print(int8_table(results))
+        return 0
+    kept = results["rows"]
+    results["versions"] = {name: metadata.version(name) for name in PACKAGES}
     for name, make in CASES.items():
         if all(word in name for word in words):
             row = kept[name] = run(make)
@@ -236,9 +246,10 @@ def main(words: list[str]) -> int:
                 f"{name:36} {1e3 * row['seconds']:9.3f} ms   ONNX Runtime x{row['onnxruntime']:.2f}   "
                 f"apart {row['apart']:g} of {row['largest']:g}", flush=True,
             )  # fmt: skip
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT)]
     sys.exit(main(sys.argv[1:]))

@@ -99,6 +99,24 @@ def _compile(results: dict[str, Any]) -> str:
     return table(results)
 
 
+def _int8(results: dict[str, Any]) -> str:
+    from bench.operator_tables import int8_table
+
+    return int8_table(results)
+
+
+def _eager(results: dict[str, Any]) -> str:
+    from bench.operator_tables import eager_table
+
+    return eager_table(results)
+
+
+def _calls(results: dict[str, Any]) -> str:
+    from bench.calls import table
+
+    return table(results)
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "memory": ("memory.json", _memory),
     "scale": ("scale.json", _scale),
@@ -112,6 +130,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "zoo_onnx": ("zoo_onnx.json", _zoo_onnx),
     "cpu_peers": ("cpu_peers.json", _cpu_peers),
     "compile": ("compile.json", _compile),
+    "int8": ("int8.json", _int8),
+    "eager": ("eager.json", _eager),
+    "calls": ("calls.json", _calls),
     "zoo_mindspore": ("zoo_mindspore.json", _zoo("mindspore", "MindSpore")),
 }
 
