@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -101,6 +102,9 @@ def with_ge(name: str, folder: Path, mode: str) -> Contestant:
         graph, target="cpu", precision=model_of(name).precision, options=options, optimize=wanted
     )  # fmt: skip
     seconds = time.perf_counter() - started
+    for thread in threading.enumerate():
+        if thread.name == "ge-model-cache":  # writes the model aside: no part of a call
+            thread.join()
     del model, arguments, graph
     gc.collect()
     steps = compiled.plan.all_steps() if compiled.plan else ()
