@@ -67,26 +67,11 @@ def conv_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
     assert isinstance(channels, int)
     run = -(-channels // 2)
     begin = tuple(dims.maximum(a, 0) for a in windows.begin)
-    whole = tuple(
-        dims.maximum(size + first + dims.maximum(b, 0), 0)
-        for size, first, b in zip(spatial, begin, windows.end, strict=True)
-    )
+    whole = _bordered(spatial, begin, windows)
     elements = batch * dims.product(whole) * (group * run * 2)
     copy = plan.reserve(elements, int16)
     form = PairImage(x.dtype.name, zero is not None, rank, bool(channels % 2))
-    values: dict[str, Size] = {"channels": channels, "groups": group}
-    for i in range(rank):
-        values |= {f"size{i}": spatial[i], f"begin{i}": begin[i], f"whole{i}": whole[i]}
-    offset = () if zero is None else (source(site.places[zero]),)
-    plan.launches.append(
-        Launch(
-            kernel=form.kernel(),
-            operands=(source(site.places[x]), copy, *offset),
-            params=form.params(values),
-            extent=batch * dims.product(whole[:-1]),
-            picoseconds=elements * round(4e12 / figures(isa).near),
-        )
-    )
+    _copy(plan, site, form, begin, whole, copy, elements * round(4e12 / figures(isa).near))
     inputs = (site.places[w],) if w_zero is None else (site.places[w], site.places[w_zero])
     filters = plan.prepare("panels", Recipe("contract.pair_filters", inputs, {"group": group}))
     steps = strides_last(whole, group * run)
@@ -114,6 +99,41 @@ def conv_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
     return (plan.implementation(site, name, True, collected, reads, inputs=tuple(stored), outputs=outputs),)
 
 
+def _bordered(spatial: Sequence[Size], begin: Sequence[Size], windows: Windows) -> tuple[Size, ...]:
+    """Sizes of an image with what is around it."""
+    return tuple(
+        dims.maximum(size + first + dims.maximum(last, 0), 0)
+        for size, first, last in zip(spatial, begin, windows.end, strict=True)
+    )
+
+
+def _copy(
+    plan: Plan,
+    site: Site,
+    form: PairImage | QuadImage,
+    begin: Sequence[Size],
+    whole: Sequence[Size],
+    target: Operand,
+    picoseconds: Size,
+) -> None:
+    """A launch that copies the image with what is around it."""
+    x, w, zero = (site.core.input(k) for k in range(3))
+    assert x is not None and w is not None
+    values: dict[str, Size] = {"channels": w.shape[1], "groups": int(NodeAttributes(site.core).attr("group"))}
+    for i, size in enumerate(x.shape[2:]):
+        values |= {f"size{i}": size, f"begin{i}": begin[i], f"whole{i}": whole[i]}
+    offset = () if zero is None else (source(site.places[zero]),)
+    plan.launches.append(
+        Launch(
+            kernel=form.kernel(),
+            operands=(source(site.places[x]), target, *offset),
+            params=form.params(values),
+            extent=x.shape[0] * dims.product(whole[:-1]),
+            picoseconds=picoseconds,
+        )
+    )
+
+
 def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa, planes: bool) -> Implementation:
     """By dot products of bytes, from the image itself where nothing is around it and its channels are whole quads.
 
@@ -133,26 +153,11 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa, planes:
     image = source(site.places[x])
     copied = planes or is_padded(windows) or channels % 4 != 0 or x.dtype == int8
     if copied:
-        whole = tuple(
-            dims.maximum(size + first + dims.maximum(b, 0), 0)
-            for size, first, b in zip(spatial, begin, windows.end, strict=True)
-        )
+        whole = _bordered(spatial, begin, windows)
         elements = batch * dims.product(whole) * (group * quads)
         image = plan.reserve(elements + PANEL, int32)
         form = QuadImage(x.dtype.name, zero is not None, rank, channels if channels % 4 or planes else 0, planes)
-        values: dict[str, Size] = {"channels": channels, "groups": group}
-        for i in range(rank):
-            values |= {f"size{i}": spatial[i], f"begin{i}": begin[i], f"whole{i}": whole[i]}
-        offset = () if zero is None else (source(site.places[zero]),)
-        plan.launches.append(
-            Launch(
-                kernel=form.kernel(),
-                operands=(source(site.places[x]), image, *offset),
-                params=form.params(values),
-                extent=batch * dims.product(whole[:-1]),
-                picoseconds=elements * round(6e12 / figures(isa).near),
-            )
-        )
+        _copy(plan, site, form, begin, whole, image, elements * round(6e12 / figures(isa).near))
     inputs = (site.places[w],) if w_zero is None else (site.places[w], site.places[w_zero])
     filters = plan.prepare("panels", Recipe("contract.quad_filters", inputs, {"group": group}))
     steps = strides_last(whole, group * quads)
