@@ -63,6 +63,8 @@ def sliced(size: Size, start: Size, end: Size, step: int) -> Size | None:
     first, last = _position(start, size, low, high), _position(end, size, low, high)
     if first is None or last is None:
         return None
+    if forward and dims.equal(first, 0) is True:
+        return dims.ceildiv(last, step)  # a size is not negative, so no position is
     length = last - first if forward else first - last
     return dims.maximum(0, dims.ceildiv(length, abs(step)))
 
@@ -77,4 +79,6 @@ def _position(at: Size, size: Size, low: Size, high: Size) -> Size | None:
         at = at + size
     elif dims.less_equal(0, at) is not True:
         return None
+    elif low == 0:
+        return 0 if at == 0 else dims.minimum(at, high)
     return dims.maximum(low, dims.minimum(at, high))

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from ge_core.errors import TypeRuleError
-from ge_core.ir import Builder, Graph, Value, symbol
+from ge_core.ir import Builder, Graph, Value, dims, symbol
 from ge_core.ir.dims import Size
 from ge_core.ops.pointwise import POINTWISE
+from ge_core.ops.slice import sliced
 from tests.core.ops.single_node import Rule, check_rule
 
 I64 = "int64"
@@ -243,3 +244,25 @@ def test_element_types_are_checked() -> None:
     with pytest.raises(TypeRuleError, match="bool"):
         b.And(f, f)
     assert b.MatMul(b.input("p", "int8", (2, 2)), b.input("q", "int8", (2, 2))).dtype.name == "int8"
+
+
+FAR = 2**31 - 1
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1, -2])
+def test_slices_of_a_named_size_take_what_python_takes(step):
+    n = symbol("n")
+    for start in (-FAR, -9, -3, -1, 0, 1, 2, 9, FAR):
+        for end in (-FAR, -9, -3, -1, 0, 1, 2, 9, FAR):
+            size = sliced(n, start, end, step)
+            assert size is not None
+            for value in range(8):
+                assert dims.evaluate(size, {"n": value}) == len(range(value)[start:end:step]), (start, end, size)
+
+
+def test_slices_from_the_beginning_nest_no_comparisons():
+    """A size is never negative: what a chain of them would ask again and again is not asked."""
+    n, m = symbol("n"), symbol("m")
+    size = n - m  # of a padding, whose sign nobody knows
+    assert sliced(size, 0, FAR, 1) == size
+    assert sliced(size, 0, 8, 1) == dims.minimum(8, size)
