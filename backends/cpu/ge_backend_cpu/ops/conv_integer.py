@@ -75,9 +75,7 @@ def conv_integer(node: Node, isa: Isa, options: Options) -> Sequence[Implementat
     inputs = (site.places[w],) if w_zero is None else (site.places[w], site.places[w_zero])
     filters = plan.prepare("panels", Recipe("contract.pair_filters", inputs, {"group": group}))
     steps = strides_last(whole, group * run)
-    start: Size = 0
-    for first, pad, step in zip(begin, windows.begin, steps[1:], strict=True):
-        start = start + (first - pad) * step
+    start = _first_window(begin, windows, steps)
     taps = tuple(step * dilation for step, dilation in zip(steps[1:], windows.dilations, strict=True))
     moved = tuple(step * stride for step, stride in zip(steps[1:], windows.strides, strict=True))
     panels = dims.ceildiv(columns, PANEL) * run * dims.product(windows.kernel) * PANEL
@@ -105,6 +103,14 @@ def _bordered(spatial: Sequence[Size], begin: Sequence[Size], windows: Windows) 
         dims.maximum(size + first + dims.maximum(last, 0), 0)
         for size, first, last in zip(spatial, begin, windows.end, strict=True)
     )
+
+
+def _first_window(begin: Sequence[Size], windows: Windows, steps: Sequence[Size]) -> Size:
+    """Where the first window lies in an image with what is around it: inside of it where padding is negative."""
+    start: Size = 0
+    for first, pad, step in zip(begin, windows.begin, steps[1:], strict=True):
+        start = start + (first - pad) * step
+    return start
 
 
 def _copy(
@@ -161,9 +167,7 @@ def _quads(site: Site, collected: Collected, windows: Windows, isa: Isa, planes:
     inputs = (site.places[w],) if w_zero is None else (site.places[w], site.places[w_zero])
     filters = plan.prepare("panels", Recipe("contract.quad_filters", inputs, {"group": group}))
     steps = strides_last(whole, group * quads)
-    start: Size = 0
-    for first, pad, step in zip(begin, windows.begin, steps[1:], strict=True):
-        start = start + (first - pad) * step
+    start = _first_window(begin, windows, steps)
     kernel, dilated = windows.kernel, tuple(s * d for s, d in zip(steps[1:], windows.dilations, strict=True))
     run: Size = quads
     if group == 1 and (windows.dilations[-1] == 1 or kernel[-1] == 1):
